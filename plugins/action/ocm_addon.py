@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_hub import Cleanup, Features, places
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_hub import Cleanup, enable_gate, places
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import RoleAction, site_hosts
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged_results
@@ -34,7 +34,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec imp
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 
 ABSENT, CHECKED, CLEANED, POLICY, PRESENT = "absent", "checked", "cleaned", "policy", "present"
-FEATURE = "ManifestWorkReplicaSet"  # delivers separate pods for ClientApps
 _SET = "ocm-addon"
 _BINDING = "ManagedClusterSetBinding"
 
@@ -63,7 +62,7 @@ class ActionModule(RoleAction):
         state = params["state"]
         place = {"addon": params["spec"]["name"], **{key: params["spec"][key] for key in ("federation", "namespace")}}
         if state == CLEANED:  # also of a fleet without the add-on, whose variables are not checked
-            return Cleanup(self).clean({**params, **place})
+            return Cleanup(self, {**params, **place}).clean()
         require((policy_problems if state == POLICY else addon_problems)(params["spec"]))
         spec = AddonSpec.parse(params["spec"])
         if state == POLICY:
@@ -74,7 +73,7 @@ class ActionModule(RoleAction):
         done = self._apply_or_remove(spec, objects, params)
         if state == PRESENT:
             return done
-        cleaned = Cleanup(self).clean({**params, **place, "sites": None})
+        cleaned = Cleanup(self, {**params, **place, "sites": None}).clean()
         return {**done, **{key: done[key] + cleaned.get(key, []) for key in ("objects", "diff", "warnings")}, "changed": done["changed"] or cleaned["changed"]}
 
     def _check_hub(self, spec: AddonSpec, params: dict[str, Any]) -> dict[str, Any]:
@@ -97,39 +96,30 @@ class ActionModule(RoleAction):
     def _apply_or_remove(self, spec: AddonSpec, objects: Sequence[Object], params: dict[str, Any]) -> dict[str, Any]:
         """Apply the add-on or delete it. What was done before an error is recorded, too."""
         versioned = [item for item in objects if item["kind"] in addon_objects.VERSIONED]
-        rest = [item for item in objects if item["kind"] not in addon_objects.VERSIONED]
+        rest = [item for item in objects if item["kind"] not in (*addon_objects.VERSIONED, _BINDING)]
+        present = params["state"] == PRESENT
         self._results: list[Result] = []
         self._warnings: list[str] = []
+        self._options = {"applyset": _SET, "applyset_namespace": spec.namespace}
         with self.connect() as hub:
             hub.name = self.inventory_host
-            enabled = ""
-            if params["state"] == PRESENT and spec.clientapps and spec.enable_gates:
-                enabled = Features(self, hub).enable([FEATURE], params["wait_timeout"])
+            enabled = enable_gate(self, hub, params["wait_timeout"]) if present and spec.clientapps and spec.enable_gates else ""
             live = self._management(hub, spec.name)
-            faults = checks.foreign(spec, live, claim=params["claim"])
-            if faults:
-                raise ClusterError(f"nothing is changed: {faults[0]}.")
-            if params["state"] == PRESENT and (loss := placement_switch.loss(hub, spec, live)):
-                raise ClusterError(f"nothing is changed: {loss}.")
-            rest = self._bindings(hub, spec) + [item for item in rest if item["kind"] != _BINDING]
-            if self.rendering and params["state"] == PRESENT:
+            problems = checks.foreign(spec, live, claim=params["claim"])
+            if present and not problems:
+                problems = [one for one in [placement_switch.loss(hub, spec, live)] if one]
+            if problems:
+                raise ClusterError(f"nothing is changed: {problems[0]}.")
+            rest = self._bindings(hub, spec) + rest
+            if self.rendering and present:
                 return self._render(hub, spec.name, live, [*versioned, *rest])
-            self._options = {"applyset": _SET, "applyset_namespace": spec.namespace}
             try:
-                if params["state"] == PRESENT:
+                if present:
                     self._apply(hub, versioned)
                     self._hand_over(hub, spec.name, placement_switch.first(live, rest), rest)
                     self._apply(hub, rest, **self._options)
                 else:
-                    self._apply(
-                        hub,
-                        rest,
-                        **self._options,
-                        state=ABSENT,
-                        own_only=True,
-                        wait=True,
-                        wait_timeout=params["wait_timeout"],
-                    )
+                    self._apply(hub, rest, **self._options, state=ABSENT, own_only=True, wait=True, wait_timeout=params["wait_timeout"])
             except ClusterError:
                 self.note(objects=audit_notes.of_objects(merged_results(self._results)["objects"]))
                 raise
@@ -180,9 +170,7 @@ class ActionModule(RoleAction):
             return
         sites = placement_switch.Handover(hub, name, before)
         if self.check:
-            self._warnings += (
-                [f"{sites.sentence()}; if it does not select them, nothing is handed over."] if sites.sites else []
-            )
+            self._warnings += [f"{sites.sentence()}; if it does not select them, nothing is handed over."] if sites.sites else []
             return
         self._apply(hub, before, **self._options, prune=False)
         if sites.sites:

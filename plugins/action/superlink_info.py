@@ -67,7 +67,7 @@ class ActionModule(ClusterAction):
                 if params["skupper"]:
                     library.require()
                     links, connectors = (cluster_state.listed(hub, kind, namespace) for kind in ("Site", "Connector"))
-                    result["network"] = network.of_hub(links, connectors, rotation_plan.facts(cluster_state.read(hub, namespace)))
+                    result["network"] = network.of_hub(links, connectors, rotation_plan.facts(cluster_state.certificates_of(hub, namespace)))
                 if result["deployed"]:
                     ledger, cli = Ledger(hub, namespace, federation), FlowerCLI(hub, namespace)
                     result["lease"] = self._lease(Lease(hub, namespace, federation))

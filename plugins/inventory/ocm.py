@@ -269,30 +269,31 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             )
         return {f"flower_{name}": auth[name] for name in copied & auth.keys()} | given
 
+    def _report(self, path: str, problem: str) -> None:
+        """Warn of a problem, which is an error with C(strict)."""
+        if self.get_option("strict"):
+            raise AnsibleParserError(problem)
+        self.display.warning(f"{path}: {problem}")
+
     def _populate(self, path: str, clusters: list[dict[str, Any]], hub_variables: Mapping[str, Any]) -> None:
-        prefix, strict = self._option("host_prefix"), self.get_option("strict")
-        sites, hub_host, hub_group = self._option("sites_group"), self._option("hub_host"), self._option("hub_group")
+        prefix, sites = self._option("host_prefix"), self._option("sites_group")
+        hub_host, hub_group = self._option("hub_host"), self._option("hub_group")
         sites = sites and self.inventory.add_group(sites)
         if hub_host:
             self.inventory.add_host(hub_host, self.inventory.add_group(hub_group))
         for cluster in clusters:
             host = f"{prefix}{cluster['ocm_name']}"
-            fault = host_names.host_name_error(host, (sites, hub_group))
-            if fault:
-                reported = (
-                    f"the cluster {cluster['ocm_name']!r} cannot be a host: {fault}. Set host_prefix to rename it."
-                )
-                if strict:
-                    raise AnsibleParserError(reported)
-                self.display.warning(f"{path}: {reported}")
+            if error := host_names.host_name_error(host, (sites, hub_group)):
+                self._report(path, f"the cluster {cluster['ocm_name']!r} cannot be a host: {error}. Set host_prefix to rename it.")
                 continue
-            self.inventory.add_host(host, sites if sites and host != hub_host else None)
+            is_site = host != hub_host
+            self.inventory.add_host(host, sites if sites and is_site else None)
             for name, value in unsafe(cluster).items():
                 self.inventory.set_variable(host, name, value)
-            if host != hub_host:
+            if is_site:
                 self.inventory.set_variable(host, "flower_delivery", "ocm")
                 self.inventory.set_variable(host, "flower_ocm_by_labels", self._by_labels(cluster))
-            self._construct(path, host, strict, hub_group if host != hub_host else "")
+            self._construct(path, host, hub_group if is_site else "")
         # Last, so that they take precedence over a ManagedCluster of that name.
         for name, value in hub_variables.items():
             self.inventory.set_variable(hub_host, name, value)
@@ -309,28 +310,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         found = [] if cluster["ocm_cluster_set"] in {*self._option("cluster_sets")} - {"default"} else ["membership"]
         return found + ["flower_region"] * any(word.startswith("ocm_") for word in words - _GUARDED)
 
-    def _construct(self, path: str, host: str, strict: bool, forbidden: str) -> None:
-        """Variables and groups that the user wants of a host.
-
-        Args:
-            path: of the inventory file, for warnings.
-            host: its name.
-            strict: faults are errors.
-            forbidden: the group that keys must not create; their values may come from the cluster.
-        """
-        found = self.inventory.get_host(host)
+    def _construct(self, path: str, host: str, forbidden: str) -> None:
+        """Variables and groups that the user wants of a host; C(forbidden) is the group that keys must not create: their values may come from the cluster."""
+        found, strict = self.inventory.get_host(host), self.get_option("strict")
         self._set_composite_vars(self.get_option("compose"), found.get_vars(), host, strict=strict)
         variables = found.get_vars()
-        self._add_host_to_composed_groups(
-            self.get_option("groups"), variables, host, strict=strict, fetch_hostvars=False
-        )
+        self._add_host_to_composed_groups(self.get_option("groups"), variables, host, strict=strict, fetch_hostvars=False)
         before = {group.name for group in found.groups}
-        self._add_host_to_keyed_groups(
-            self.get_option("keyed_groups"), variables, host, strict=strict, fetch_hostvars=False
-        )
+        self._add_host_to_keyed_groups(self.get_option("keyed_groups"), variables, host, strict=strict, fetch_hostvars=False)
         for group in [group for group in found.groups if group.name == forbidden and group.name not in before]:
             group.remove_host(found)
-            reported = f"keyed_groups would put the cluster {host!r} into {forbidden}: set a prefix for each key."
-            if strict:
-                raise AnsibleParserError(reported)
-            self.display.warning(f"{path}: {reported}")
+            self._report(path, f"keyed_groups would put the cluster {host!r} into {forbidden}: set a prefix for each key.")

@@ -2,40 +2,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Policies of Advanced Cluster Management: the security baseline of sites, and the metrics of the hub's cluster. Pure.
 
-    Policy               the baseline, in the federation's namespace on the hub
-    PlacementBinding     to the add-on's Placement, so that exactly the clusters with SuperNodes are checked
+Each Policy is in the federation's namespace on the hub, with a PlacementBinding. That of the baseline is bound to the add-on's Placement, so
+that exactly the clusters with SuperNodes are checked; that of the metrics to a Placement of its own, which selects the hub's cluster by labels.
 
-In the Policy, each a ConfigurationPolicy on the managed cluster:
+In the Policy, each a ConfigurationPolicy on the cluster, of the baseline:
 
     -namespace    the namespace has its Pod Security level
     -network      every pod in it is isolated, and so are the SuperNodes except for the connections that the site's own policy allows
     -pods         no pod is privileged, or shares the namespaces of its node
     -rights       no subject has a role in it that extends beyond it
 
-It covers what all sites have in common, with any settings: C(musthave) compares what is listed, and ignores what else
+and of the metrics:
+
+    -rules         PodMonitor and PrometheusRule are there as they are deployed
+    -allow-list    the list of metrics that the collector sends on; with C(metrics.acm)
+
+The baseline covers what all sites have in common, with any settings: C(musthave) compares what is listed, and ignores what else
 an object has (config-policy-controller, C(controllers/configurationpolicy_utils.go)). What it finds is what the collection sets
 itself, so C(enforce) changes nothing where sites were deployed. The last two only report: to enforce that something is not
 there would delete it, a pod that trains among them. That is why the Policy itself has no remediationAction, which would be that
 of all parts.
 
-Go templates in policies are C({{ }}) and C({{hub hub}}). Nothing here contains a user's free text, and both engines are configured
+The objects of the metrics are those that the deployment renders, without what changes with a release of Flower. They keep the labels that say
+whose they are: where C(enforce) creates one again, the next deployment takes it for its own.
+
+Go templates in policies are C({{ }}) and C({{hub hub}}); texts of alerts contain those of Prometheus. Both engines are configured
 to leave the policy alone (annotation C(disable-templates), read by governance-policy-propagator of the Policy and by
 config-policy-controller of each part).
-
-Keys of the add-on's spec beside those of ocm.py: C(policy_remediation), "inform" or "enforce"; C(network_policies), bool.
-
-    Policy               in the federation's namespace on the hub of Advanced Cluster Management
-    PlacementBinding     to the Placement below
-    Placement            the hub's cluster, by labels
-
-In the Policy, each a ConfigurationPolicy on the hub's cluster:
-
-    -rules         PodMonitor and PrometheusRule are there as they are deployed
-    -allow-list    the list of metrics that the collector sends on; with C(metrics.acm)
-
-The objects are those that the deployment renders, without what changes with a release of Flower. They keep the labels that say whose they are:
-where C(enforce) creates one again, the next deployment takes it for its own. Texts of alerts contain Go templates of Prometheus, C({{ }}),
-which the engines of policies leave alone, see C(acm_policies.py).
 """
 
 from __future__ import annotations
@@ -47,6 +40,7 @@ from ..base.object_names import SUPERNODE
 from ..base.values import Object
 from ..manifests import common_objects, metrics_exporter, network_policies, superlink
 from ..spec.hub_spec import AddonSpec, HubSpec
+from . import api
 from .addon_objects import addon_labels
 
 GROUP = "policy.open-cluster-management.io"
@@ -73,7 +67,6 @@ _FAR = (
 )
 
 _VERSION = "app.kubernetes.io/version"
-_TAINTS = ("unreachable", "unavailable")
 
 
 def baseline_policy_name(federation: str) -> str:
@@ -81,24 +74,10 @@ def baseline_policy_name(federation: str) -> str:
     return f"{federation}-baseline"
 
 
-def baseline_objects(spec: AddonSpec) -> list[Object]:
-    """Policy and PlacementBinding, from an add-on's spec."""
-    parts = [part for part in (_namespace(spec), _network(spec), _pods(spec), _rights(spec)) if part]
-    return policy(baseline_policy_name(spec.federation), spec.namespace, spec.federation, parts, spec.placement)
-
-
 def policy(name: str, namespace: str, federation: str, parts: Sequence[Object], placement: str) -> list[Object]:
-    """A Policy, and its PlacementBinding.
-
-    Args:
-        name: of both.
-        namespace: of both, and of the Placement.
-        federation: for the labels.
-        parts: ConfigurationPolicies, see C(baseline_part).
-        placement: name of the Placement that selects the clusters.
-    """
+    """A Policy of C(parts), and its PlacementBinding to the C(placement) in the same namespace."""
     meta = {"name": name, "namespace": namespace, "labels": addon_labels(federation)}
-    made = {
+    item = {
         "apiVersion": API,
         "kind": "Policy",
         "metadata": {**meta, "annotations": {**_FILED, **_NO_TEMPLATES}},
@@ -108,21 +87,19 @@ def policy(name: str, namespace: str, federation: str, parts: Sequence[Object], 
         "apiVersion": API,
         "kind": "PlacementBinding",
         "metadata": meta,
-        "placementRef": {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placement", "name": placement},
+        "placementRef": {"apiGroup": api.GROUP, "kind": "Placement", "name": placement},
         "subjects": [{"apiGroup": GROUP, "kind": "Policy", "name": name}],
     }
-    return [made, binding]
+    return [item, binding]
 
 
-def baseline_part(name: str, severity: str, listed: Sequence[Object], *, present: bool, remediation: str) -> Object:
+def policy_part(name: str, severity: str, listed: Sequence[Object], remediation: str, *, present: bool = True) -> Object:
     """A ConfigurationPolicy: these objects are there, or none of these is.
 
     Args:
-        name: its name.
         severity: how bad it is if not.
-        listed: the objects.
-        present: whether they have to be there.
         remediation: C(INFORM) or C(ENFORCE); only what has to be there is enforced.
+        present: whether they have to be there.
     """
     compliance = "musthave" if present else "mustnothave"
     return {
@@ -137,65 +114,51 @@ def baseline_part(name: str, severity: str, listed: Sequence[Object], *, present
     }
 
 
-def _part(spec: AddonSpec, name: str, severity: str, listed: Sequence[Object], *, present: bool) -> Object:
-    full = f"{baseline_policy_name(spec.federation)}-{name}"
-    return baseline_part(full, severity, listed, present=present, remediation=spec.policy_remediation)
-
-
 def _bare(item: Object) -> Object:
     """An object without what is a user's, or of no concern."""
     meta = item["metadata"]
     kept = {key: meta[key] for key in ("name", "namespace") if meta.get(key)}
-    level = {
-        key: value for key, value in (meta.get("labels") or {}).items() if key.startswith("pod-security.kubernetes.io/")
-    }
+    level = {key: value for key, value in (meta.get("labels") or {}).items() if key.startswith("pod-security.kubernetes.io/")}
     return {**item, "metadata": {**kept, "labels": level} if level else kept}
 
 
-def _namespace(spec: AddonSpec) -> Object | None:
-    found = [_bare(item) for item in common_objects.namespace_objects(spec)]
-    found = [item for item in found if item["metadata"].get("labels")]
-    return _part(spec, "namespace", "high", found, present=True) if found else None
-
-
-def _network(spec: AddonSpec) -> Object | None:
-    if not spec.network_policies:
-        return None
-    closed = [_bare(item) for item in network_policies.default_deny(spec, SUPERNODE)]
-    # Its rules are the site's own.
-    own = {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": SUPERNODE, "namespace": spec.namespace},
-        "spec": {
-            "podSelector": {"matchLabels": own_pods(spec.federation, SUPERNODE)},
-            "policyTypes": ["Ingress", "Egress"],
-        },
-    }
-    return _part(spec, "network", "high", [*closed, own], present=True)
-
-
-def _pods(spec: AddonSpec) -> Object:
+def baseline_objects(spec: AddonSpec) -> list[Object]:
+    """Policy and PlacementBinding, from an add-on's spec."""
+    name, namespace = baseline_policy_name(spec.federation), spec.namespace
+    levels = [item for item in map(_bare, common_objects.namespace_objects(spec)) if item["metadata"].get("labels")]
+    # The rules of the SuperNodes' policy are the site's own.
+    isolated = {"podSelector": {"matchLabels": own_pods(spec.federation, SUPERNODE)}, "policyTypes": ["Ingress", "Egress"]}
+    own = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": SUPERNODE, "namespace": namespace}, "spec": isolated}
     privileged = [{"securityContext": {"privileged": True}}]
-    wrong: list[Object] = [{"containers": privileged}, {"initContainers": privileged}]
-    wrong += [{share: True} for share in ("hostNetwork", "hostPID", "hostIPC")]
+    shared = [{share: True} for share in ("hostNetwork", "hostPID", "hostIPC")]
+    rbac = "rbac.authorization.k8s.io"
+    parts: dict[str, tuple[list[Object], bool]] = {
+        "namespace": (levels, True),
+        "network": ([*map(_bare, network_policies.default_deny(spec, SUPERNODE)), own] if spec.network_policies else [], True),
+        "pods": (
+            [
+                {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace}, "spec": one}
+                for one in ({"containers": privileged}, {"initContainers": privileged}, *shared)
+            ],
+            False,
+        ),
+        "rights": (
+            [
+                {
+                    "apiVersion": f"{rbac}/v1",
+                    "kind": "RoleBinding",
+                    "metadata": {"namespace": namespace},
+                    "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": role},
+                }
+                for role in _FAR
+            ],
+            False,
+        ),
+    }
     found = [
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": spec.namespace}, "spec": one} for one in wrong
+        policy_part(f"{name}-{part}", "high", listed, spec.policy_remediation, present=present) for part, (listed, present) in parts.items() if listed
     ]
-    return _part(spec, "pods", "high", found, present=False)
-
-
-def _rights(spec: AddonSpec) -> Object:
-    found = [
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "RoleBinding",
-            "metadata": {"namespace": spec.namespace},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-        }
-        for role in _FAR
-    ]
-    return _part(spec, "rights", "high", found, present=False)
+    return policy(name, namespace, spec.federation, found, spec.placement)
 
 
 def metrics_policy_name(federation: str) -> str:
@@ -215,26 +178,24 @@ def metrics_objects(spec: HubSpec, remediation: str, labels: Mapping[str, str]) 
     found: dict[str, list[Object]] = {"rules": [], "allow-list": []}
     for item in superlink.objects(spec.complete()):
         if (item["apiVersion"], item["metadata"]["name"]) == (metrics_exporter.OPERATOR, metrics_exporter.NAME):
-            found["rules"].append(_lasting(item))
+            found["rules"].append(_unversioned(item))
         elif item["metadata"]["name"] == metrics_exporter.ALLOWED:
-            found["allow-list"].append(_lasting(item))
-    parts = [
-        baseline_part(f"{name}-{part}", "medium", listed, present=True, remediation=remediation) for part, listed in found.items() if listed
-    ]
+            found["allow-list"].append(_unversioned(item))
+    parts = [policy_part(f"{name}-{part}", "medium", listed, remediation) for part, listed in found.items() if listed]
     placement = {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "apiVersion": api.PLACEMENTS,
         "kind": "Placement",
         "metadata": {"name": name, "namespace": spec.namespace, "labels": addon_labels(spec.federation)},
         "spec": {
             "predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": dict(labels)}}}],
             # A cluster that does not answer keeps the policy.
-            "tolerations": [{"key": f"cluster.open-cluster-management.io/{taint}", "operator": "Exists"} for taint in _TAINTS],
+            "tolerations": [{"key": taint, "operator": "Exists"} for taint in (api.UNREACHABLE, api.UNAVAILABLE)],
         },
     }
     return [placement, *policy(name, spec.namespace, spec.federation, parts, name)]
 
 
-def _lasting(item: Object) -> Object:
+def _unversioned(item: Object) -> Object:
     meta = item["metadata"]
     labels = {name: value for name, value in meta["labels"].items() if name != _VERSION}
     return {**item, "metadata": {"name": meta["name"], "namespace": meta["namespace"], "labels": labels}}

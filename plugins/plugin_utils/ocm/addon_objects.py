@@ -76,10 +76,14 @@ def digest(value: Any, digits: int = 12) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:digits]
 
 
+def _object(api_version: str, kind: str, name: str, namespace: str | None, instance: Any, spec: Object) -> Object:
+    meta = {"name": name, "namespace": namespace, "labels": addon_labels(instance)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": compact(meta), "spec": spec}
+
+
 def _versioned(kind: str, addon: str, instance: Any, spec: Object, where: str | None = None) -> Object:
     """An object whose name is derived from its content."""
-    meta = {"name": f"{addon}-{digest([kind, spec, where])}", "namespace": where, "labels": addon_labels(instance)}
-    return {"apiVersion": api.ADDONS, "kind": kind, "metadata": compact(meta), "spec": spec}
+    return _object(api.ADDONS, kind, f"{addon}-{digest([kind, spec, where])}", where, instance, spec)
 
 
 def template(addon: str, instance: Any, manifests: Iterable[Object]) -> Object:
@@ -106,12 +110,7 @@ def config_reference(item: Mapping[str, Any]) -> Object:
     """How an add-on refers to a template or config."""
     resource = api.TEMPLATES_RESOURCE if item["kind"] == "AddOnTemplate" else api.CONFIGS_RESOURCE
     meta = item["metadata"]
-    return compact(
-        {"group": api.ADDON_GROUP, "resource": resource, "name": meta["name"], "namespace": meta.get("namespace")}
-    )
-
-
-# ---- the add-on ------------------------------------------------------------------------------------------------------
+    return compact({"group": api.ADDON_GROUP, "resource": resource, "name": meta["name"], "namespace": meta.get("namespace")})
 
 
 def addon_objects(spec: AddonSpec) -> list[Object]:
@@ -147,11 +146,7 @@ def management_addon(spec: AddonSpec, base: Object, config: Object) -> Object:
     """The ClusterManagementAddOn. Both kinds of configs are supported, and none is missing in the default."""
     references = [config_reference(item) for item in (base, config)]
     supported = [
-        {
-            "group": one["group"],
-            "resource": one["resource"],
-            "defaultConfig": compact({"name": one["name"], "namespace": one.get("namespace")}),
-        }
+        {**{key: one[key] for key in ("group", "resource")}, "defaultConfig": {key: one[key] for key in ("name", "namespace") if key in one}}
         for one in references
     ]
     strategy: Object = {"type": spec.install}
@@ -160,23 +155,13 @@ def management_addon(spec: AddonSpec, base: Object, config: Object) -> Object:
         entry["rolloutStrategy"] = rollout(spec.rollout or {"type": "All"})
         strategy["placements"] = [entry]
     words = {"displayName": "Flower SuperNodes", "description": f"SuperNodes of the federation {spec.federation}"}
-    return {
-        "apiVersion": api.ADDONS,
-        "kind": "ClusterManagementAddOn",
-        "metadata": {"name": spec.name, "labels": addon_labels(spec.federation)},
-        "spec": {"addOnMeta": words, "supportedConfigs": supported, "installStrategy": strategy},
-    }
+    body = {"addOnMeta": words, "supportedConfigs": supported, "installStrategy": strategy}
+    return _object(api.ADDONS, "ClusterManagementAddOn", spec.name, None, spec.federation, body)
 
 
 def set_binding(spec: AddonSpec, cluster_set: str) -> Object:
     """Allow the Placements of a namespace to select from a cluster set. Its name is that of the set."""
-    meta = {"name": cluster_set, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
-    return {
-        "apiVersion": api.SETS,
-        "kind": "ManagedClusterSetBinding",
-        "metadata": meta,
-        "spec": {"clusterSet": cluster_set},
-    }
+    return _object(api.SETS, "ManagedClusterSetBinding", cluster_set, spec.namespace, spec.federation, {"clusterSet": cluster_set})
 
 
 def predicates(spec: AddonSpec) -> list[Object]:
@@ -201,11 +186,7 @@ def placement(spec: AddonSpec) -> Object:
         "decisionStrategy": {"groupStrategy": spec.decision_groups} if spec.decision_groups else None,
         "tolerations": tolerations(spec),
     }
-    meta = {"name": spec.placement, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
-    return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": meta, "spec": compact(body)}
-
-
-# ---- one cluster -----------------------------------------------------------------------------------------------------
+    return _object(api.PLACEMENTS, "Placement", spec.placement, spec.namespace, spec.federation, compact(body))
 
 
 def configs(spec: SiteSpec, common: Sequence[Object]) -> list[Object]:
@@ -229,18 +210,9 @@ def managed_addon(spec: SiteSpec, references: Iterable[Object], *, apps: bool = 
     Args:
         apps: whether the site has ClientApps in addition to its SuperNodes, or had them and they are not removed yet.
     """
-    notes = {SITE_NOTE: spec.cluster, **({APPS_NOTE: WORKLOAD} if apps else {})}
-    return {
-        "apiVersion": api.ADDONS,
-        "kind": "ManagedClusterAddOn",
-        "metadata": {
-            "name": spec.ocm_addon,
-            "namespace": spec.ocm_cluster,
-            "labels": addon_labels(spec.federation),
-            "annotations": notes,
-        },
-        "spec": {"configs": list(references)},
-    }
+    item = _object(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, spec.ocm_cluster, spec.federation, {"configs": list(references)})
+    item["metadata"]["annotations"] = {SITE_NOTE: spec.cluster, **({APPS_NOTE: WORKLOAD} if apps else {})}
+    return item
 
 
 def work_name(spec: SiteSpec, part: str) -> str:
@@ -271,17 +243,12 @@ def manifest_work(
     Raises:
         ValueError: a Secret is among the manifests. The hub would store it in plain text.
     """
-    meta: Object = {
-        "name": work_name(spec, part),
-        "namespace": spec.ocm_cluster,
-        "labels": addon_labels(spec.federation),
-        "annotations": {SITE_NOTE: spec.cluster},
-    }
+    item = _object(api.WORKS, "ManifestWork", work_name(spec, part), spec.ocm_cluster, spec.federation, work_spec(manifests, read_only, feedback))
+    item["metadata"]["annotations"] = {SITE_NOTE: spec.cluster}
     if owner is not None:
         named = {"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "name": owner["metadata"]["name"]}
-        meta["ownerReferences"] = [{**named, "uid": owner["metadata"]["uid"]}]
-    body = work_spec(manifests, read_only, feedback)
-    return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": body}
+        item["metadata"]["ownerReferences"] = [{**named, "uid": owner["metadata"]["uid"]}]
+    return item
 
 
 def work_spec(
@@ -300,65 +267,46 @@ def work_spec(
     Raises:
         ValueError: a Secret is among the manifests. The hub would store it in plain text.
     """
-    listed, looked_at = list(manifests), list(read_only)
+    listed, read = list(manifests), list(read_only)
     for item in listed:
         if item["kind"] == "Secret":
             raise ValueError(f"Secret {item['metadata']['name']} would be stored on the hub in plain text")
-    apply = {"type": "ServerSideApply", "serverSideApply": {"fieldManager": "work-agent", "force": True}}
-    options = [_option(item, apply, feedback or {}, conditions or {}) for item in listed]
-    options += [_option(item, {"type": "ReadOnly"}, feedback or {}, {}) for item in looked_at]
-    body: Object = {"workload": {"manifests": listed + looked_at}, "manifestConfigs": options}
-    orphans = [_orphan(item) for item in listed if item["kind"] in STORAGE]
-    if orphans:
-        body["deleteOption"] = {
-            "propagationPolicy": "SelectivelyOrphan",
-            "selectivelyOrphans": {"orphaningRules": orphans},
+
+    def option(item: Object, strategy: Object, rules: Sequence[Object] = ()) -> Object:
+        meta = item["metadata"]
+        place = compact({"namespace": meta.get("namespace"), "name": meta["name"]})
+        paths = [{"name": name, "path": path} for name, path in sorted((feedback or {}).get((item["kind"], meta["name"]), {}).items())]
+        found = {
+            "resourceIdentifier": {"group": group_of(item["apiVersion"]), "resource": plural_of(item["kind"]), **place},
+            "updateStrategy": strategy,
+            "feedbackRules": [{"type": "JSONPaths", "jsonPaths": paths}] if paths else None,
+            "conditionRules": list(rules),
         }
+        return compact(found)
+
+    apply = {"type": "ServerSideApply", "serverSideApply": {"fieldManager": "work-agent", "force": True}}
+    options = [option(item, apply, (conditions or {}).get((item["kind"], item["metadata"]["name"])) or ()) for item in listed]
+    options += [option(item, {"type": "ReadOnly"}) for item in read]
+    body: Object = {"workload": {"manifests": listed + read}, "manifestConfigs": options}
+    orphans = [
+        {"group": "", "resource": STORAGE[item["kind"]], **compact({key: item["metadata"].get(key) for key in ("name", "namespace")})}
+        for item in listed
+        if item["kind"] in STORAGE
+    ]
+    if orphans:
+        body["deleteOption"] = {"propagationPolicy": "SelectivelyOrphan", "selectivelyOrphans": {"orphaningRules": orphans}}
     return body
 
 
-def _orphan(item: Object) -> Object:
-    meta = item["metadata"]
-    where = compact({"name": meta["name"], "namespace": meta.get("namespace")})
-    return {"group": "", "resource": STORAGE[item["kind"]], **where}
-
-
-def _option(
-    item: Object,
-    strategy: Object,
-    rules: Mapping[tuple[str, str], Mapping[str, str]],
-    conditions: Mapping[tuple[str, str], Sequence[Object]],
-) -> Object:
-    meta = item["metadata"]
-    asked = rules.get((item["kind"], meta["name"]))
-    which = {"group": group_of(item["apiVersion"]), "resource": plural_of(item["kind"])}
-    which |= compact({"namespace": meta.get("namespace"), "name": meta["name"]})
-    paths = [{"name": name, "path": path} for name, path in sorted((asked or {}).items())]
-    return compact(
-        {
-            "resourceIdentifier": which,
-            "updateStrategy": strategy,
-            "feedbackRules": [{"type": "JSONPaths", "jsonPaths": paths}] if paths else None,
-            "conditionRules": list(conditions.get((item["kind"], meta["name"])) or []),
-        }
-    )
-
-
 def with_content(item: Object) -> Object:
-    """A workload with the digest of its content, to distinguish numbers of an older one from those of this one."""
+    """A workload with the digest of its content, the digest itself left out, to distinguish numbers of an older one from those of this one."""
     marked = copy.deepcopy(item)
-    marked["metadata"].setdefault("annotations", {})[CONTENT_NOTE] = digest(item)
-    return marked
-
-
-def without_content(item: Object) -> Object:
-    """A workload as it was before it got that digest."""
-    bare = copy.deepcopy(item)
-    notes = bare["metadata"].get("annotations") or {}
+    notes = marked["metadata"].pop("annotations", None) or {}
     notes.pop(CONTENT_NOTE, None)
-    if not notes:
-        bare["metadata"].pop("annotations", None)
-    return bare
+    if notes:
+        marked["metadata"]["annotations"] = notes
+    marked["metadata"]["annotations"] = {**notes, CONTENT_NOTE: digest(marked)}
+    return marked
 
 
 def content_of(item: Mapping[str, Any]) -> str:

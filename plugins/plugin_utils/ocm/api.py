@@ -17,6 +17,7 @@ the API server silently: a Placement with an unknown C(celSelector) selects ever
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,10 +56,17 @@ PLACEMENT_LABEL = f"{GROUP}/placement"
 GROUP_NAME_LABEL = f"{GROUP}/decision-group-name"
 GROUP_INDEX_LABEL = f"{GROUP}/decision-group-index"
 
+# The feature by which ClientApps are delivered, which is off by default, and the part of the ClusterManager's spec that has it.
+GATE, PART = "ManifestWorkReplicaSet", "workConfiguration"
+REMEDY = (
+    f"`clusteradm init --feature-gates={GATE}=true` enables it on a new hub; on others its ClusterManager or "
+    "MultiClusterEngine does"
+)
+
 _FORMS = {"In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exists": "{key}", "DoesNotExist": "!{key}"}
 
 # Paths of fields that not every release has.
-_OPTION = ("spec", "manifestConfigs", "[]")
+_OPTIONS = ("manifestConfigs", "[]")
 _SELECTOR = ("spec", "predicates", "[]", "requiredClusterSelector")
 
 
@@ -100,23 +108,15 @@ def of_set(cluster_set: Mapping[str, Any]) -> str:
     raise ValueError(f"unknown selectorType {kind!r}")
 
 
-def _kind(document: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    for schema in ((document.get("components") or {}).get("schemas") or {}).values():
-        names = schema.get("x-kubernetes-group-version-kind") or []
-        if any(one.get("kind") == kind for one in names):
-            return schema
-    return {}
-
-
 def schema_field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) -> Mapping[str, Any] | None:
     """The schema of a field, or None where it is not known.
 
     Args:
-        document: the OpenAPI document.
-        kind: of the object.
         path: names of fields; C([]) is an entry of a list.
     """
-    found: Any = _kind(document, kind)
+    schemas = ((document.get("components") or {}).get("schemas") or {}).values()
+    of_kind = (one for one in schemas if any(name.get("kind") == kind for name in one.get("x-kubernetes-group-version-kind") or []))
+    found: Any = next(of_kind, {})
     for name in path:
         found = found.get("items") if name == "[]" else (found.get("properties") or {}).get(name)
         if not isinstance(found, Mapping):
@@ -124,38 +124,51 @@ def schema_field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) 
     return found
 
 
-def supports_read_only(document: Mapping[str, Any]) -> bool:
-    """Whether a ManifestWork can read objects without writing them (update strategy ReadOnly)."""
-    kind = schema_field(document, "ManifestWork", (*_OPTION, "updateStrategy", "type"))
-    return kind is not None and "ReadOnly" in (kind.get("enum") or [])
-
-
-def _supports_watch(document: Mapping[str, Any], kind: str, option: tuple[str, ...]) -> bool:
-    found = schema_field(document, kind, (*option, "feedbackScrapeType"))
-    return found is not None and "Watch" in (found.get("enum") or [])
-
-
 def supports_watch(document: Mapping[str, Any]) -> bool:
     """Whether a ManifestWork can have values reported as soon as they change."""
-    return _supports_watch(document, "ManifestWork", _OPTION)
+    return _can_watch(document, "ManifestWork", ("spec", *_OPTIONS))
 
 
 def supports_replica_set_watch(document: Mapping[str, Any]) -> bool:
     """The same of a ManifestWorkReplicaSet."""
-    return _supports_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTION[1:]))
+    return _can_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTIONS))
+
+
+def _can_watch(document: Mapping[str, Any], kind: str, options: tuple[str, ...]) -> bool:
+    return "Watch" in ((schema_field(document, kind, (*options, "feedbackScrapeType")) or {}).get("enum") or [])
 
 
 def supports_replica_set_rules(document: Mapping[str, Any]) -> bool:
-    """The same of a ManifestWorkReplicaSet, whose rollouts wait for these rules."""
-    path = ("spec", "manifestWorkTemplate", *_OPTION[1:], "conditionRules")
-    return schema_field(document, "ManifestWorkReplicaSet", path) is not None
+    """Whether a ManifestWorkReplicaSet has conditionRules, for which its rollouts wait."""
+    return schema_field(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTIONS, "conditionRules")) is not None
 
 
 def unknown_selectors(document: Mapping[str, Any], predicates: list[Mapping[str, Any]]) -> list[str]:
     """Selectors of predicates that the hub would drop."""
-    found = set()
-    for one in predicates:
-        for part in one.get("requiredClusterSelector") or {}:
-            if schema_field(document, "Placement", (*_SELECTOR, part)) is None:
-                found.add(part)
-    return sorted(found)
+    parts = {part for one in predicates for part in one.get("requiredClusterSelector") or {}}
+    return sorted(part for part in parts if schema_field(document, "Placement", (*_SELECTOR, part)) is None)
+
+
+# ---- the feature gate by which ClientApps are delivered ---------------------------------------------------------------
+
+
+def gates(manager: Mapping[str, Any], part: str = PART) -> list[dict[str, Any]]:
+    """The feature gates of a part of the ClusterManager's spec, as they are listed."""
+    return ((manager.get("spec") or {}).get(part) or {}).get("featureGates") or []
+
+
+def is_enabled(manager: Mapping[str, Any]) -> bool:
+    """Whether the feature by which ClientApps are delivered is enabled."""
+    return any(one.get("feature") == GATE and one.get("mode") == "Enable" for one in gates(manager))
+
+
+def with_gate(manager: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The list with that feature enabled. The others stay: a merge patch would replace them all."""
+    return [*(one for one in gates(manager) if one.get("feature") != GATE), {"feature": GATE, "mode": "Enable"}]
+
+
+def gate_command(manager: Mapping[str, Any]) -> str:
+    """The command that enables the feature and leaves the others as they are."""
+    part = {**((manager.get("spec") or {}).get(PART) or {}), "featureGates": with_gate(manager)}
+    patch = [{"op": "add", "path": f"/spec/{PART}", "value": part}]  # also where it exists (RFC 6902, 4.1)
+    return f"`kubectl patch clustermanager {manager['metadata']['name']} --type=json -p '{json.dumps(patch)}'`"

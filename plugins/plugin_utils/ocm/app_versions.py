@@ -25,7 +25,7 @@ Flux documentation, «Kustomization», «Garbage collection».
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..apply import field_conflicts
@@ -35,7 +35,6 @@ from ..base.object_names import OCM_PACE, REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
 from ..base.values import Object, compact, text
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, nodes_work
-from . import statuses as addons
 
 # Until all pods are there in their present form, on clusters that have the present content.
 _PROGRESSING = (
@@ -68,11 +67,6 @@ def name_of(version: str) -> str:
     return f"{REPLICA_SET_PREFIX}{version}"
 
 
-def version_of(name: str) -> str:
-    """The reverse."""
-    return name.removeprefix(REPLICA_SET_PREFIX)
-
-
 def version(spec: SiteSpec, workloads: Sequence[Object]) -> str:
     """What distinguishes these ClientApps from others.
 
@@ -82,7 +76,9 @@ def version(spec: SiteSpec, workloads: Sequence[Object]) -> str:
     listed: Sequence[Any] = workloads
     if spec.clientapp_pace == OCM_PACE:
         listed = [without_images(item) for item in workloads]
-    return addon_objects.digest([listed, _predicates(spec, ""), _where(spec)], REPLICA_SET_DIGITS)
+    # What besides its ClientApps is a version's own.
+    place = [spec.hub_namespace, spec.clientapp_cluster_sets, spec.clientapp_pace]
+    return addon_objects.digest([listed, _predicates(spec, ""), place], REPLICA_SET_DIGITS)
 
 
 def without_images(item: Object) -> Object:
@@ -103,32 +99,23 @@ def objects(spec: SiteSpec, workloads: Sequence[Object], *, rules: bool) -> list
         rules: whether the hub supports conditionRules.
     """
     own = version(spec, workloads)
-    return [placement(spec, own), replica_set(spec, own, workloads, rules=rules)]
-
-
-def replica_set(spec: SiteSpec, own: str, workloads: Sequence[Object], *, rules: bool) -> Object:
-    """The ManifestWorkReplicaSet."""
     listed, watched, asked = nodes_work.watch(workloads)
     paced = spec.clientapp_pace == OCM_PACE
     conditions = {
         (item["kind"], item["metadata"]["name"]): [
-            {
-                "condition": "Progressing",
-                "type": "CEL",
-                "celExpressions": [progressing(item) if paced else _PROGRESSING],
-            }
+            {"condition": "Progressing", "type": "CEL", "celExpressions": [progressing(item) if paced else _PROGRESSING]}
         ]
         for item in (listed if rules else ())
     }
-    return {
-        "apiVersion": api.REPLICA_SETS,
-        "kind": "ManifestWorkReplicaSet",
-        "metadata": _meta(spec, own),
-        "spec": {
-            "manifestWorkTemplate": addon_objects.work_spec(listed, watched, asked, conditions),
-            "placementRefs": [{"name": name_of(own), "rolloutStrategy": _rollout(spec) if paced else {"type": "All"}}],
-        },
+    # It tolerates every taint: whether a cluster with one keeps the add-on, which is required, is not decided here.
+    selection = {"clusterSets": spec.clientapp_cluster_sets, "predicates": _predicates(spec, own), "tolerations": [{"operator": "Exists"}]}
+    work = {
+        "manifestWorkTemplate": addon_objects.work_spec(listed, watched, asked, conditions),
+        "placementRefs": [{"name": name_of(own), "rolloutStrategy": _rollout(spec) if paced else {"type": "All"}}],
     }
+    meta = {"name": name_of(own), "namespace": spec.hub_namespace, "labels": labels(spec.federation)}
+    bodies = ((api.PLACEMENTS, "Placement", selection), (api.REPLICA_SETS, "ManifestWorkReplicaSet", work))
+    return [{"apiVersion": api_version, "kind": kind, "metadata": meta, "spec": body} for api_version, kind, body in bodies]
 
 
 def _rollout(spec: SiteSpec) -> Object:
@@ -149,16 +136,6 @@ def progressing(item: Object) -> str:
     return f"{have} != '{addon_objects.content_of(item)}' || {_PROGRESSING}"
 
 
-def placement(spec: SiteSpec, own: str) -> Object:
-    """Which clusters have this version. It tolerates every taint: whether a cluster with one keeps the add-on, which is required, is not decided here."""
-    body = {
-        "clusterSets": spec.clientapp_cluster_sets,
-        "predicates": _predicates(spec, own),
-        "tolerations": [{"operator": "Exists"}],
-    }
-    return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": _meta(spec, own), "spec": body}
-
-
 def _predicates(spec: SiteSpec, own: str) -> list[Object]:
     """The user's predicates, each with the version's label and the add-on."""
     found = []
@@ -174,15 +151,6 @@ def _predicates(spec: SiteSpec, own: str) -> list[Object]:
     return found
 
 
-def _where(spec: SiteSpec) -> list[Any]:
-    """What besides its ClientApps is a version's own."""
-    return [spec.hub_namespace, spec.clientapp_cluster_sets, spec.clientapp_pace]
-
-
-def _meta(spec: SiteSpec, own: str) -> Object:
-    return {"name": name_of(own), "namespace": spec.hub_namespace, "labels": labels(spec.federation)}
-
-
 def lasting(item: Mapping[str, Any]) -> dict[str, Any]:
     """An object as a GitOps controller may have it: if it is a version, one that only this collection deletes."""
     if item["kind"] not in addon_objects.VERSIONED:
@@ -191,36 +159,17 @@ def lasting(item: Mapping[str, Any]) -> dict[str, Any]:
     return {**item, "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), **_LASTS}}}
 
 
-def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
-    """Configs to which a ClusterManagementAddOn refers: as a default, for a Placement, or in the status of a rollout."""
-    spec, status = addon.get("spec") or {}, addon.get("status") or {}
-    found: list[Mapping[str, Any]] = []
-    for one in spec.get("supportedConfigs") or []:
-        found.append({"resource": one.get("resource"), **(one.get("defaultConfig") or {})})
-    for placement in (spec.get("installStrategy") or {}).get("placements") or []:
-        found += placement.get("configs") or []
-    reported = [*(status.get("defaultconfigReferences") or [])]
-    for progress in status.get("installProgressions") or []:
-        reported += progress.get("configReferences") or []
-    for one in reported:
-        parts = ("desiredConfig", "lastAppliedConfig", "lastKnownGoodConfig")
-        found += [{"resource": one.get("resource"), **(one.get(part) or {})} for part in parts]
-    return {(one["resource"], one.get("namespace") or "", one["name"]) for one in found if one.get("name")}
-
-
-def addon_names(made: Iterable[Mapping[str, Any]], own: str) -> list[str]:
+def addon_names(versions: Iterable[Mapping[str, Any]], own: str) -> list[str]:
     """Names of the add-ons whose clusters may have one of these objects: a federation may have had its add-on under another name.
 
     Args:
-        made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
+        versions: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
         own: name of its add-on.
     """
-    return sorted({own} | {item["spec"]["addonName"] for item in made if item["kind"] == "AddOnTemplate"})
+    return sorted({own} | {item["spec"]["addonName"] for item in versions if item["kind"] == "AddOnTemplate"})
 
 
-def unused_apps(
-    sets: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]], label: str
-) -> list[dict[str, Any]]:
+def unused_apps(sets: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]], label: str) -> list[dict[str, Any]]:
     """ManifestWorkReplicaSets and their Placements to which no cluster's label refers, as a list for C(apply) with C(state=absent).
 
     Args:
@@ -229,34 +178,37 @@ def unused_apps(
         label: key of that label.
     """
     used = {name_of(one["metadata"]["labels"][label]) for one in clusters}
-    left = []
-    for item in sets:
-        meta = {key: item["metadata"][key] for key in ("name", "namespace")}
-        if meta["name"] not in used:
-            left += [
-                {"apiVersion": api.REPLICA_SETS, "kind": "ManifestWorkReplicaSet", "metadata": meta},
-                {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": dict(meta)},
-            ]
-    return left
+    return [
+        {"apiVersion": version, "kind": kind, "metadata": {key: item["metadata"][key] for key in ("name", "namespace")}}
+        for item in sets
+        if item["metadata"]["name"] not in used
+        for version, kind in ((api.REPLICA_SETS, "ManifestWorkReplicaSet"), (api.PLACEMENTS, "Placement"))
+    ]
+
+
+def _references(part: Any, resource: str = "") -> Iterator[tuple[str, str, str]]:
+    """(Resource, namespace, name) of all configs that a part of an add-on lists, wants, has or had: each is in or below an entry with its C(resource)."""
+    if isinstance(part, Mapping):
+        resource = part.get("resource") or resource
+        if resource and part.get("name"):
+            yield resource, part.get("namespace") or "", part["name"]
+    for each in part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ():
+        yield from _references(each, resource)
 
 
 def unused(
-    made: Iterable[Mapping[str, Any]], managements: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]]
+    versions: Iterable[Mapping[str, Any]], managements: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Objects to delete, as a list for C(apply) with C(state=absent).
 
     Args:
-        made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
+        versions: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
         managements: ClusterManagementAddOns that may refer to them.
         clusters: ManagedClusterAddOns that may refer to them, of all clusters.
     """
-    used: set[tuple[str, str, str]] = set()
-    for one in managements:
-        used |= _of_management(one)
-    for one in clusters:
-        used |= addons.addon_references(one)
+    used = {reference for one in (*managements, *clusters) for reference in _references(one)}
     left = []
-    for item in made:
+    for item in versions:
         reference = addon_objects.config_reference(item)
         if (reference["resource"], reference.get("namespace") or "", reference["name"]) not in used:
             meta = {key: item["metadata"][key] for key in ("name", "namespace") if item["metadata"].get(key)}

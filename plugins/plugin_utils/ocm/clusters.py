@@ -58,7 +58,6 @@ def host_name_error(name: str, groups: Collection[str]) -> str:
     """Why a cluster cannot be a host of this name; empty when it can.
 
     Args:
-        name: of the host.
         groups: names of the groups of the plays.
     """
     if not _NAME.fullmatch(name):
@@ -89,15 +88,14 @@ def platform(cluster: Cluster) -> str:
     """Whether it is Kubernetes or OpenShift, according to its claims and to the label of its vendor."""
     claims = {claim.get("name"): claim.get("value", "") for claim in (cluster.get("status") or {}).get("clusterClaims") or []}
     labels = (cluster.get("metadata") or {}).get("labels") or {}
-    said = labels.get(_VENDOR) == _OPENSHIFT or claims.get(_VERSION) or str(claims.get(_PRODUCT)) in _PRODUCTS
-    return OPENSHIFT if said else KUBERNETES
+    is_openshift = labels.get(_VENDOR) == _OPENSHIFT or claims.get(_VERSION) or str(claims.get(_PRODUCT)) in _PRODUCTS
+    return OPENSHIFT if is_openshift else KUBERNETES
 
 
 def is_hub(cluster: Cluster, server: str) -> bool:
     """Whether it is the cluster that the hub runs in, as far as it says so: by its label, or by the address of its API server.
 
     Args:
-        cluster: the object.
         server: address of the hub's API server.
     """
     urls = [str(one.get("url") or "").rstrip("/") for one in (cluster.get("spec") or {}).get("managedClusterClientConfigs") or []]
@@ -109,45 +107,35 @@ def variables(cluster: Cluster, gpu_resources: Sequence[str] = GPU_RESOURCES) ->
     """Host variables of a ManagedCluster; each is always there, with an empty value where nothing is known.
 
     Args:
-        cluster: the object.
         gpu_resources: names of resources that count as GPUs, C(*) matches any text.
     """
     spec, status = cluster.get("spec") or {}, cluster.get("status") or {}
     labels = dict(cluster["metadata"].get("labels") or {})
-    conditions = _conditions(status)
-    allocatable = _amounts(status.get("allocatable"))
-    gpus = {
-        name: _whole(amount)
-        for name, amount in allocatable.items()
-        if any(fnmatchcase(name, pattern) for pattern in gpu_resources)
+    conditions = {
+        one["type"]: {**{key: one.get(key, "") for key in ("status", "reason", "message")}, "since": one.get("lastTransitionTime") or ""}
+        for one in status.get("conditions") or []
+        if one.get("type")
     }
-    gpus = {name: count for name, count in gpus.items() if count}
+    allocatable = _amounts(status.get("allocatable"))
+    counts = {name: _whole(amount) for name, amount in allocatable.items() if any(fnmatchcase(name, pattern) for pattern in gpu_resources)}
+    gpus = {name: count for name, count in counts.items() if count}
+    available = conditions.get("ManagedClusterConditionAvailable", {}).get("status")
     return {
         "ocm_name": name_of(cluster),
         "ocm_labels": labels,
         "ocm_cluster_set": labels.get(api.SET_LABEL, ""),
-        "ocm_addons": {
-            label[len(api.ADDON_LABEL) :]: state for label, state in labels.items() if label.startswith(api.ADDON_LABEL)
-        },
-        "ocm_claims": {
-            claim["name"]: claim.get("value", "") for claim in status.get("clusterClaims") or [] if claim.get("name")
-        },
+        "ocm_addons": {label[len(api.ADDON_LABEL) :]: state for label, state in labels.items() if label.startswith(api.ADDON_LABEL)},
+        "ocm_claims": {claim["name"]: claim.get("value", "") for claim in status.get("clusterClaims") or [] if claim.get("name")},
         "ocm_kubernetes_version": (status.get("version") or {}).get("kubernetes") or "",
-        "ocm_api_urls": [
-            config["url"] for config in spec.get("managedClusterClientConfigs") or [] if config.get("url")
-        ],
+        "ocm_api_urls": [config["url"] for config in spec.get("managedClusterClientConfigs") or [] if config.get("url")],
         "ocm_accepted": is_accepted(cluster),
-        "ocm_joined": _is(conditions, "ManagedClusterJoined", "True"),
-        "ocm_available": _is(conditions, "ManagedClusterConditionAvailable", "True"),
-        "ocm_availability": _availability(conditions),
+        "ocm_joined": conditions.get("ManagedClusterJoined", {}).get("status") == "True",
+        "ocm_available": available == "True",
+        # False: the agent reports that its cluster is unhealthy. Unknown, or no condition at all: the agent reports nothing.
+        "ocm_availability": {"True": "available", "False": "unavailable"}.get(available or "", "unknown"),
         "ocm_conditions": conditions,
         "ocm_taints": [
-            {
-                "key": taint.get("key", ""),
-                "value": taint.get("value", ""),
-                "effect": taint.get("effect", ""),
-                "time_added": taint.get("timeAdded") or "",
-            }
+            {**{key: taint.get(key, "") for key in ("key", "value", "effect")}, "time_added": taint.get("timeAdded") or ""}
             for taint in spec.get("taints") or []
         ],
         "ocm_capacity": _amounts(status.get("capacity")),
@@ -157,30 +145,6 @@ def variables(cluster: Cluster, gpu_resources: Sequence[str] = GPU_RESOURCES) ->
         "ocm_gpus": sum(gpus.values()),
         "ocm_gpu_resources": gpus,
     }
-
-
-def _conditions(status: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    return {
-        condition["type"]: {
-            "status": condition.get("status", ""),
-            "reason": condition.get("reason", ""),
-            "message": condition.get("message", ""),
-            "since": condition.get("lastTransitionTime") or "",
-        }
-        for condition in status.get("conditions") or []
-        if condition.get("type")
-    }
-
-
-def _is(conditions: Mapping[str, Mapping[str, str]], name: str, status: str) -> bool:
-    return conditions.get(name, {}).get("status") == status
-
-
-def _availability(conditions: Mapping[str, Mapping[str, str]]) -> str:
-    if _is(conditions, "ManagedClusterConditionAvailable", "True"):
-        return "available"
-    # False: the agent reports that its cluster is unhealthy. Unknown, or no condition at all: the agent reports nothing.
-    return "unavailable" if _is(conditions, "ManagedClusterConditionAvailable", "False") else "unknown"
 
 
 def _amounts(resources: Mapping[str, Any] | None) -> dict[str, str]:

@@ -6,7 +6,7 @@ Source: C(pkg/addon/templateagent/template_agent.go) of open-cluster-management.
 break templates arrived complete, too): the JSON text of each manifest goes through C(fasttemplate) with the marks C({{)
 and C(}}). What is between two marks is the exact name of a variable; an unknown one becomes empty, and values are
 inserted into the JSON without escaping. A C({{) without a following C(}}) makes C(fasttemplate.New) panic. Nothing can
-be escaped.
+be escaped. So a manifest arrives as it is if its text has no C({{), which JSON itself never has, and in no other case.
 
 So templates of this collection have no variables, and what the engine would change is delivered in another way (C(split)).
 """
@@ -29,12 +29,8 @@ from ..manifests import clientapp
 from ..manifests.clientapp import POD_NAME
 from ..spec.hub_spec import MANUAL, PLACEMENTS
 from ..spec.site_spec import MODES, SiteSpec
-from . import addon_objects, api, checks, hub_features, hub_reader, nodes_work
-from . import statuses as addons
-from . import statuses as works
+from . import addon_objects, api, checks, hub_reader, nodes_work, statuses, through_hub
 from .apps import Apps
-
-_OPEN, _CLOSE = "{{", "}}"
 
 # They must stay when the add-on is deleted, which the site's ManifestWork says (C(addon_objects.STORAGE)).
 _DATA = ("PersistentVolume", "PersistentVolumeClaim")
@@ -44,51 +40,9 @@ _OWN_MAPS = (TRUST_CONFIG, CLIENT_CONFIG)
 # With the strategy Placements OCM creates the add-on of a cluster, a moment after the Placement has selected it.
 _CHOSEN = 60.0
 # It creates up to ten of them per second: a fleet of hundreds takes minutes.
-_MADE = 900.0
+_CREATED = 900.0
 # An agent retries what was refused: the namespace may be created a moment later.
 _PATIENCE = 30.0
-
-
-class TemplateError(ValueError):
-    """The engine would fail, and with it the whole add-on manager or the add-on."""
-
-
-def rendered(text: str, values: Mapping[str, str] | None = None) -> str:
-    """The JSON text of a manifest after the engine.
-
-    Raises:
-        TemplateError: a mark is opened and never closed.
-    """
-    known = values or {}
-    out: list[str] = []
-    while True:
-        before, mark, rest = text.partition(_OPEN)
-        out.append(before)
-        if not mark:
-            return "".join(out)
-        name, mark, text = rest.partition(_CLOSE)
-        if not mark:
-            raise TemplateError(f"no {_CLOSE} follows {_OPEN}{rest[:20]!r}")
-        out.append(known.get(name, ""))
-
-
-def stored(manifest: Mapping[str, Any]) -> str:
-    """A manifest's JSON as the API server hands it out: compact, with every character as it is."""
-    return json.dumps(manifest, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-
-
-def survives(manifest: Mapping[str, Any]) -> bool:
-    """Whether the engine leaves a manifest alone."""
-    text = stored(manifest)
-    try:
-        return rendered(text) == text
-    except TemplateError:
-        return False
-
-
-def _names_a_pod(item: Mapping[str, Any]) -> bool:
-    """Whether it is a Service in front of a single pod, whose number is the site's."""
-    return item["kind"] == "Service" and POD_NAME in (item["spec"].get("selector") or {})
 
 
 def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
@@ -100,25 +54,23 @@ def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
     own: list[Object] = []
     for item in objects:
         kind, name = item["kind"], item["metadata"]["name"]
-        is_own = kind in MODES or kind in _DATA or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
-        is_own = is_own or not survives(item)
+        # A Service in front of a single pod has the number of that, which is the site's.
+        is_of_pod = kind == "Service" and POD_NAME in (item["spec"].get("selector") or {})
+        is_own = is_of_pod or kind in MODES or kind in _DATA or (kind == "ConfigMap" and name in _OWN_MAPS) or "{{" in json.dumps(item)
         (own if is_own else common).append(item)
     return common, own
 
 
 class Delivery:
-    """One site's way through the hub.
+    """The delivery of one site's objects.
 
     Args:
-        hub: a connection to it.
         objects: all of the site's objects.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
     """
 
-    def __init__(
-        self, hub: Cluster, spec: SiteSpec, objects: Sequence[Object], *, check: bool = False, show_diff: bool = False
-    ) -> None:
+    def __init__(self, hub: Cluster, spec: SiteSpec, objects: Sequence[Object], *, check: bool = False, show_diff: bool = False) -> None:
         self.hub, self.spec, self.check, self.show_diff = hub, spec, check, show_diff
         self.results: list[Result] = []
         apps = [item for item in objects if clientapp.is_one(item)]
@@ -138,21 +90,20 @@ class Delivery:
             ClusterError: the Placement does not select the cluster.
         """
         self._apply(self.configs)
-        live = self._staying()
+        live = self._addon()
         if live is None and self.spec.ocm_install == PLACEMENTS:
             if self.check:
                 return None
-            live = self._chosen()
-        if live is None and not self.check:
-            self._gone()
-        self._has_apps = self._has_apps or addon_objects.APPS_NOTE in (
-            (live or {}).get("metadata", {}).get("annotations") or {}
-        )
-        self._apply([self._wanted_addon()])
-        return live or self._addon()
+            live = self._wait_addon()
+        elif live is None and not self.check:
+            self._wait_deleted()
+        annotations = (live or {}).get("metadata", {}).get("annotations") or {}
+        self._has_apps = self._has_apps or addon_objects.APPS_NOTE in annotations
+        self._apply_addon()
+        return live or through_hub.addon_of(self.hub, self.spec)
 
-    def _wanted_addon(self) -> Object:
-        return addon_objects.managed_addon(self.spec, self.references, apps=self._has_apps)
+    def _apply_addon(self) -> None:
+        self._apply([addon_objects.managed_addon(self.spec, self.references, apps=self._has_apps)])
 
     def bring_apps(self, seconds: float | None, gate: Callable[[], None]) -> None:
         """Apply the site's ClientApps if they are in their own pods; remove those that are not wanted.
@@ -164,15 +115,13 @@ class Delivery:
         elif self._has_apps:
             self.apps.remove(seconds)
             self._has_apps = False
-            self._apply([self._wanted_addon()])
+            self._apply_addon()
 
     def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
         """Apply the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
-        live = self._work()
+        live = through_hub.work_of(self.hub, self.spec)
         wanted = nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(live))
-        if hub_features.served(self.hub, live):
-            wanted["spec"] = hub_features.watched(wanted["spec"])
-        self._apply([wanted])
+        self._apply([hub_reader.with_watches(self.hub, wanted, live)])
 
     def wait(self, seconds: float) -> None:
         """Wait until the cluster has everything and all SuperNode pods are ready.
@@ -180,48 +129,37 @@ class Delivery:
         Raises:
             ClusterError: not within this time, or the cluster refuses something.
         """
-        clock, patience = Clock(seconds), Clock(_PATIENCE)
+        spec, clock, patience = self.spec, Clock(seconds), Clock(_PATIENCE)
         while True:
-            addon = addons.addon_state(self._addon(), self.references)
-            work = self._work()
+            addon = statuses.addon_state(through_hub.addon_of(self.hub, spec), self.references)
+            work = through_hub.work_of(self.hub, spec)
             nodes = nodes_work.state(work)
             for item in nodes_work.live_sets(work):
                 clock.follow(item["metadata"]["name"], updated(item))
-            if addon.done and nodes.ready:
+            if addon.ready and nodes.ready:
                 return
-            refused = addon.failed or works.applied(work).failed
-            if (refused and patience.is_over()) or not clock.tick():
-                waits = [f"add-on {self.spec.ocm_addon}: {addon.why}" if not addon.done else "", nodes.why]
-                waits.append(nodes_work.trouble(work))
-                raise ClusterError(
-                    f"{self.spec.cluster}: the SuperNodes of the managed cluster {self.spec.ocm_cluster} are not ready after "
-                    f"{clock.seconds:g} s: {'; '.join(filter(None, waits))}."
-                    if not refused
-                    else f"{self.spec.cluster}: the managed cluster {self.spec.ocm_cluster} refuses what was delivered: "
-                    f"{'; '.join(filter(None, waits))}. Rights for kinds that its work agent may not write come from a ClusterRole "
-                    'there with the label open-cluster-management.io/aggregate-to-work: "true".'
-                )
+            refused = addon.failed or statuses.applied(work).failed
+            if not (refused and patience.is_over()) and clock.tick():
+                continue
+            why = "; ".join(filter(None, [addon.why and f"add-on {spec.ocm_addon}: {addon.why}", nodes.why, nodes_work.trouble(work)]))
+            raise ClusterError(
+                f"{spec.cluster}: the managed cluster {spec.ocm_cluster} refuses what was delivered: {why}. Rights for kinds that its work agent may "
+                'not write come from a ClusterRole there with the label open-cluster-management.io/aggregate-to-work: "true".'
+                if refused
+                else f"{spec.cluster}: the SuperNodes of the managed cluster {spec.ocm_cluster} are not ready after {clock.seconds:g} s: {why}."
+            )
 
     def remove(self, seconds: float | None) -> None:
         """Remove the site's add-on and works; unless C(seconds) is None, wait until they are deleted in the cluster.
 
         With the strategy Placements the add-on itself belongs to the Placement, which must no longer select the cluster.
         """
-        strange = checks.taken(self.spec, self._addon())
-        if strange:
-            raise ClusterError(f"{self.spec.cluster}: nothing is deleted: {strange[0]}.")
-        meta = {"namespace": self.spec.ocm_cluster}
-        gone: list[Object] = [
-            {
-                "apiVersion": api.WORKS,
-                "kind": "ManifestWork",
-                "metadata": {**meta, "name": addon_objects.work_name(self.spec, part)},
-            }
-            for part in ("nodes", "keys")
-        ]
+        for problem in checks.owner_problems(self.spec, through_hub.addon_of(self.hub, self.spec)):
+            raise ClusterError(f"{self.spec.cluster}: nothing is deleted: {problem}.")
+        names = [("ManifestWork", api.WORKS, addon_objects.work_name(self.spec, part)) for part in ("nodes", "keys")]
         if self.spec.ocm_install == MANUAL:
-            name = self.spec.ocm_addon
-            gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
+            names.append(("ManagedClusterAddOn", api.ADDONS, self.spec.ocm_addon))
+        gone = [{"apiVersion": version, "kind": kind, "metadata": {"namespace": self.spec.ocm_cluster, "name": name}} for kind, version, name in names]
         if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec.ocm_cluster) is not None:
             self.apps.remove(seconds)
         self._apply(gone, state="absent", wait=seconds is not None, wait_timeout=seconds or 0)
@@ -230,56 +168,46 @@ class Delivery:
         """What was done, in the format of C(apply)."""
         found = merged_results([*self.results, *self.apps.results])
         changed = sum(one["change"] not in ("unchanged", "failed") for one in found["objects"])
-        return {
-            **found,
-            "msg": f"{changed} of {len(found['objects'])} objects changed on the hub for {self.spec.ocm_cluster}",
-        }
+        return {**found, "msg": f"{changed} of {len(found['objects'])} objects changed on the hub for {self.spec.ocm_cluster}"}
 
     def _apply(self, objects: Sequence[Object], **options: Any) -> None:
         self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff, **options))
 
     def _addon(self) -> dict[str, Any] | None:
-        return self.hub.get(api.ADDONS, "ManagedClusterAddOn", self.spec.ocm_addon, self.spec.ocm_cluster)
-
-    def _staying(self) -> dict[str, Any] | None:
         """The add-on, unless it is being deleted: objects that belong to it would be deleted with it."""
-        live = self._addon()
+        live = through_hub.addon_of(self.hub, self.spec)
         return None if (live or {}).get("metadata", {}).get("deletionTimestamp") else live
 
-    def _work(self) -> dict[str, Any] | None:
-        name = addon_objects.work_name(self.spec, nodes_work.PART)
-        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec.ocm_cluster)
-
-    def _gone(self) -> None:
+    def _wait_deleted(self) -> None:
         """Wait until a previous add-on is gone."""
         clock = Clock(_CHOSEN)
-        while self._addon() is not None:
+        while through_hub.addon_of(self.hub, self.spec) is not None:
             if not clock.tick():
                 raise ClusterError(
                     f"{self.spec.cluster}: the add-on {self.spec.ocm_addon} of the managed cluster {self.spec.ocm_cluster} is "
                     f"still being deleted after {_CHOSEN:g} s: its agent must clean up first. Run again when it is gone."
                 )
 
-    def _chosen(self) -> dict[str, Any]:
-        clock, patience = Clock(_CHOSEN), Clock(_MADE)
-        while clock.tick():
-            live = self._staying()
+    def _wait_addon(self) -> dict[str, Any]:
+        """Wait until Open Cluster Management has created the add-on."""
+        spec, clock, patience = self.spec, Clock(_CHOSEN), Clock(_CREATED)
+        while True:
+            live = self._addon()
             if live is not None:
                 return live
-            if clock.is_over() and not patience.is_over() and self._is_decided():
-                clock = Clock(_CHOSEN)
-        if self._is_decided():
-            raise ClusterError(
-                f"{self.spec.cluster}: the Placement has selected the managed cluster {self.spec.ocm_cluster}, and Open Cluster "
-                f"Management has not created its add-on {self.spec.ocm_addon} within {_MADE:g} s: is the hub's add-on manager running?"
-            )
-        raise ClusterError(
-            f"{self.spec.cluster}: no Placement has selected the managed cluster {self.spec.ocm_cluster} for the add-on "
-            f"{self.spec.ocm_addon} within {_CHOSEN:g} s. Compare its labels and claims with ocm_addon_predicates (by default the label "
-            f"{addon_objects.FEDERATION_LABEL}={self.spec.federation}), its taints with ocm_addon_tolerations, and the number of clusters with "
-            "ocm_addon_number_of_clusters; or remove the host from the inventory."
-        )
-
-    def _is_decided(self) -> bool:
-        found = hub_reader.chosen(self.hub, self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.spec.ocm_addon))
-        return self.spec.ocm_cluster in (found or ())
+            if clock.tick():
+                continue
+            management = self.hub.get(api.ADDONS, "ClusterManagementAddOn", spec.ocm_addon)
+            if spec.ocm_cluster not in (hub_reader.chosen(self.hub, management) or ()):
+                raise ClusterError(
+                    f"{spec.cluster}: no Placement has selected the managed cluster {spec.ocm_cluster} for the add-on "
+                    f"{spec.ocm_addon} within {_CHOSEN:g} s. Compare its labels and claims with ocm_addon_predicates (by default the label "
+                    f"{addon_objects.FEDERATION_LABEL}={spec.federation}), its taints with ocm_addon_tolerations, and the number of clusters with "
+                    "ocm_addon_number_of_clusters; or remove the host from the inventory."
+                )
+            if patience.is_over():
+                raise ClusterError(
+                    f"{spec.cluster}: the Placement has selected the managed cluster {spec.ocm_cluster}, and Open Cluster "
+                    f"Management has not created its add-on {spec.ocm_addon} within {_CREATED:g} s: is the hub's add-on manager running?"
+                )
+            clock = Clock(_CHOSEN)

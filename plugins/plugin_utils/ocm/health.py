@@ -14,10 +14,9 @@ from typing import Any
 
 from ..base.labels import query
 from ..kube.client import Cluster
-from . import addon_objects, api, app_versions, checks, clusters, hub_reader, key_work, nodes_work
-from . import statuses as addons
-from . import statuses as works
+from . import addon_objects, api, app_versions, checks, clusters, hub_reader, key_work, nodes_work, statuses
 from .addon_objects import addon_labels
+from .statuses import condition
 
 # States, the worst first.
 ABSENT = "not managed"
@@ -75,9 +74,8 @@ def health_row(seen: Seen, online: int | None = None) -> dict[str, Any]:
         C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in their own pods, empty where there are none.
     """
     pools = nodes_work.rows(seen.nodes)
-    desired, pods = sum(pool["desired"] for pool in pools), sum(pool["ready"] for pool in pools)
-    state, why = _state(seen, desired, online)
-    return {
+    state, why = _state(seen)
+    row = {
         "state": state,
         "ready": state == READY,
         "why": why,
@@ -85,31 +83,27 @@ def health_row(seen: Seen, online: int | None = None) -> dict[str, Any]:
         "chosen": seen.chosen,
         "availability": clusters.variables(seen.cluster)["ocm_availability"] if seen.cluster else "unknown",
         "addon": {
-            "available": works.condition(seen.addon, "Available").get("status", ""),
-            "progressing": works.condition(seen.addon, "Progressing").get("reason", ""),
-            "configured": works.condition(seen.addon, "Configured").get("status", ""),
+            "available": condition(seen.addon, "Available").get("status", ""),
+            "progressing": condition(seen.addon, "Progressing").get("reason", ""),
+            "configured": condition(seen.addon, "Configured").get("status", ""),
         },
-        "applied": works.applied(seen.nodes).done,
-        "available": works.condition(seen.nodes, "Available").get("status", ""),
-        "keys": key_work.job_state(seen.keys).words if key_work.job_of(seen.keys) else "at rest",
-        "desired": desired,
-        "pods": pods,
-        "online": online,
-        "clientapp": _clientapp(seen),
-    }
-
-
-def _clientapp(seen: Seen) -> dict[str, Any]:
-    if not _has_apps(seen):
-        return {}
-    pools = nodes_work.rows(seen.apps)
-    return {
-        "version": seen.version,
-        "applied": works.applied(seen.apps).done,
+        "applied": statuses.applied(seen.nodes).ready,
+        "available": condition(seen.nodes, "Available").get("status", ""),
+        "keys": key_work.job_state(seen.keys).why if key_work.job_of(seen.keys) else "at rest",
         "desired": sum(pool["desired"] for pool in pools),
         "pods": sum(pool["ready"] for pool in pools),
-        "images": sorted({pool["image"] for pool in pools}),
+        "clientapp": {},
     }
+    if _has_apps(seen):
+        pools = nodes_work.rows(seen.apps)
+        row["clientapp"] = {
+            "version": seen.version,
+            "applied": statuses.applied(seen.apps).ready,
+            "desired": sum(pool["desired"] for pool in pools),
+            "pods": sum(pool["ready"] for pool in pools),
+            "images": sorted({pool["image"] for pool in pools}),
+        }
+    return with_nodes(row, online)
 
 
 def _has_apps(seen: Seen) -> bool:
@@ -118,69 +112,53 @@ def _has_apps(seen: Seen) -> bool:
     return bool(seen.version) or addon_objects.APPS_NOTE in notes
 
 
-def with_nodes(row_: Mapping[str, Any], online: int | None) -> dict[str, Any]:
+def with_nodes(row: Mapping[str, Any], online: int | None) -> dict[str, Any]:
     """A row with the number of SuperNodes that are online at the SuperLink, None if it is not known; an empty one stays empty."""
-    if not row_:
+    if not row:
         return {}
     reported = {}
-    if row_["state"] == READY and online is not None and online < row_["desired"]:
-        reported = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])}
-    return {**row_, "online": online, **reported}
+    if row["state"] == READY and online is not None and online < row["desired"]:
+        reported = {"state": OFFLINE, "ready": False, "why": f"{online} of {row['desired']} SuperNodes are online at the SuperLink"}
+    return {**row, "online": online, **reported}
 
 
-def _offline(online: int, desired: int) -> str:
-    return f"{online} of {desired} SuperNodes are online at the SuperLink"
-
-
-def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
-    """The state and the sentence: the first fault, from the cluster down to its nodes."""
+def _state(seen: Seen) -> tuple[str, str]:
+    """The state and the sentence: the first problem, from the cluster down to its pods."""
+    problem = next(iter(checks.cluster(seen.name, seen.cluster)), "")
     if seen.cluster is None:
-        return ABSENT, checks.cluster(seen.name, None)[0]
+        return ABSENT, problem
     if clusters.is_leaving(seen.cluster):
-        return LEAVING, checks.cluster(seen.name, seen.cluster)[0]
+        return LEAVING, problem
     if not clusters.is_accepted(seen.cluster):
-        return UNACCEPTED, checks.cluster(seen.name, seen.cluster)[0]
+        return UNACCEPTED, problem
     if seen.chosen is False:
         return UNCHOSEN, f"no Placement selects the ManagedCluster {seen.name}; its partitions are kept"
     if seen.addon is None:
         return BARE, f"the ManagedCluster {seen.name} has no add-on"
-    unheard = checks.unavailable(seen.name, seen.cluster)
-    if unheard:
+    if silent := checks.unavailable(seen.name, seen.cluster):
         # Its last report may be hours old: nothing below counts.
-        return (
-            UNWELL
-            if works.condition(seen.cluster, "ManagedClusterConditionAvailable").get("status") == "False"
-            else UNHEARD
-        ), unheard
-    references = (seen.addon.get("spec") or {}).get("configs") or []
-    delivered = addons.addon_state(seen.addon, references)
-    there = works.applied(seen.nodes)
-    if delivered.failed or there.failed:
-        return REFUSED, "; ".join(filter(None, (delivered.why, there.why)))
-    if not delivered.done or not there.done:
-        return DELIVERING, "; ".join(filter(None, (delivered.why, there.why)))
-    pods = nodes_work.state(seen.nodes)
+        return (UNWELL if condition(seen.cluster, "ManagedClusterConditionAvailable").get("status") == "False" else UNHEARD), silent
+    delivered = statuses.addon_state(seen.addon, (seen.addon.get("spec") or {}).get("configs") or [])
+    there, pods = statuses.applied(seen.nodes), nodes_work.state(seen.nodes)
+    if not delivered.ready or not there.ready:
+        return REFUSED if delivered.failed or there.failed else DELIVERING, "; ".join(filter(None, (delivered.why, there.why)))
     if not pods.ready:
         return STARTING, "; ".join(filter(None, (pods.why, nodes_work.trouble(seen.nodes))))
-    if _has_apps(seen):
-        apps = nodes_work.state(seen.apps)
-        if not seen.version:
-            return DELIVERING, "ClientApps: no version was selected for it yet"
-        if works.applied(seen.apps).failed:
-            return REFUSED, f"ClientApps: {apps.why}"
-        if not apps.ready:
-            word = STARTING if works.applied(seen.apps).done else DELIVERING
-            return word, "; ".join(filter(None, (f"ClientApps: {apps.why}", nodes_work.trouble(seen.apps))))
-    if online is not None and online < desired:
-        return OFFLINE, _offline(online, desired)
-    return READY, ""
+    if not _has_apps(seen):
+        return READY, ""
+    there, pods = statuses.applied(seen.apps), nodes_work.state(seen.apps)
+    if not seen.version:
+        return DELIVERING, "ClientApps: no version was selected for it yet"
+    if pods.ready:
+        return READY, ""
+    state = REFUSED if there.failed else STARTING if there.ready else DELIVERING
+    return state, "; ".join(filter(None, (f"ClientApps: {pods.why}", nodes_work.trouble(seen.apps))))
 
 
 def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Site -> its state: one list of each kind, for any number of sites.
+    """Site -> its state, in the form of M(federated.flower.supernode_info) with the row in addition: one list of each kind, for any number of sites.
 
     Args:
-        hub: a connection.
         federation: the federation's name.
         addon: the add-on's.
         sites: site -> name of its ManagedCluster.
@@ -188,62 +166,45 @@ def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) ->
     Raises:
         ClusterError: the hub does not answer.
     """
-    return {site: _result(site, seen) for site, seen in _look(hub, federation, addon, sites).items()}
+    managed = {item["metadata"]["name"]: item for item in hub.list(api.CLUSTERS, "ManagedCluster")}
+    addons = {item["metadata"]["namespace"]: item for item in hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={addon}")}
+    works = {
+        (item["metadata"]["namespace"], item["metadata"]["name"]): item for item in hub.list(api.WORKS, "ManifestWork", labels=query(addon_labels(federation)))
+    }
+    label = app_versions.label(federation)
+    versions = {name: (item["metadata"].get("labels") or {}).get(label, "") for name, item in managed.items()}
+    # (Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it created.
+    apps = {
+        (item["metadata"]["namespace"], item["metadata"]["labels"][api.REPLICA_SET_LABEL].partition(".")[2]): item
+        for item in (hub.list(api.WORKS, "ManifestWork", labels=api.REPLICA_SET_LABEL) if any(versions.values()) else ())
+    }
+    chosen = hub_reader.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
+    found = {}
+    for site, name in sites.items():
+        version = versions.get(name, "")
+        seen = Seen(
+            name,
+            managed.get(name),
+            None if chosen is None else name in chosen,
+            addons.get(name),
+            works.get((name, f"{addon}-nodes")),
+            works.get((name, f"{addon}-keys")),
+            version,
+            apps.get((name, app_versions.name_of(version))),
+        )
+        row = health_row(seen)
+        reachable = row["state"] not in (ABSENT, LEAVING, UNACCEPTED, UNHEARD, UNWELL)
+        found[site] = {
+            "reachable": reachable,
+            "error": "" if reachable else f"{site}: {row['why']}",
+            "workloads": nodes_work.rows(seen.nodes),
+            "clientapps": nodes_work.rows(seen.apps),
+            "trouble": row["why"] if reachable else "",
+            "ocm": row,
+        }
+    return found
 
 
 def silent(error: str) -> dict[str, Any]:
     """What is known of a site when the hub does not answer."""
     return {"reachable": False, "error": error, "workloads": [], "clientapps": [], "trouble": "", "ocm": {}}
-
-
-def _look(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -> dict[str, Seen]:
-    labels = query(addon_labels(federation))
-    clusters = {item["metadata"]["name"]: item for item in hub.list(api.CLUSTERS, "ManagedCluster")}
-    by_name = f"metadata.name={addon}"
-    addons = {
-        item["metadata"]["namespace"]: item for item in hub.list(api.ADDONS, "ManagedClusterAddOn", fields=by_name)
-    }
-    works = {
-        (item["metadata"]["namespace"], item["metadata"]["name"]): item
-        for item in hub.list(api.WORKS, "ManifestWork", labels=labels)
-    }
-    label = app_versions.label(federation)
-    versions = {name: (item["metadata"].get("labels") or {}).get(label, "") for name, item in clusters.items()}
-    apps = _apps(hub) if any(versions.values()) else {}
-    chosen = hub_reader.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
-    return {
-        site: Seen(
-            name,
-            clusters.get(name),
-            None if chosen is None else name in chosen,
-            addons.get(name),
-            works.get((name, f"{addon}-nodes")),
-            works.get((name, f"{addon}-keys")),
-            versions.get(name, ""),
-            apps.get((name, app_versions.name_of(versions.get(name, "")))),
-        )
-        for site, name in sites.items()
-    }
-
-
-def _apps(hub: Cluster) -> dict[tuple[str, str], dict[str, Any]]:
-    """(Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it created."""
-    found = hub.list(api.WORKS, "ManifestWork", labels=api.REPLICA_SET_LABEL)
-    return {
-        (item["metadata"]["namespace"], item["metadata"]["labels"][api.REPLICA_SET_LABEL].partition(".")[2]): item
-        for item in found
-    }
-
-
-def _result(site: str, seen: Seen) -> dict[str, Any]:
-    """In the form of M(federated.flower.supernode_info), with the row in addition."""
-    row = health_row(seen)
-    heard = row["state"] not in (ABSENT, LEAVING, UNACCEPTED, UNHEARD, UNWELL)
-    return {
-        "reachable": heard,
-        "error": "" if heard else f"{site}: {row['why']}",
-        "workloads": nodes_work.rows(seen.nodes),
-        "clientapps": nodes_work.rows(seen.apps),
-        "trouble": row["why"] if heard and not row["ready"] else "",
-        "ocm": row,
-    }

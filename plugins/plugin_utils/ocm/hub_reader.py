@@ -1,36 +1,44 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads an Open Cluster Management hub: what prevents a delivery, before anything is changed (C(checks.py) finds the problems); what Placements have
+selected; and how soon the agents of clusters report the state of objects.
 
-"""Reads an Open Cluster Management hub before anything is changed; C(checks.py) finds the faults."""
+An agent reads values at its C(--status-sync-interval), which the operator sets to 60 s where the agent has one replica (with jitter
+up to 114 s were seen with 1.3.1). With C(feedbackScrapeType: Watch) it reports at once. Source: C(work/v1) of
+open-cluster-management.io/api 1.2; the agent has 50 watches, and polls what is beyond them.
+
+Source: C(operator/v1) of open-cluster-management.io/api, ClusterManager: C(status.observedGeneration), and the conditions
+C(Applied) and C(ValidFeatureGates).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..apply.readiness import READY, State
 from ..base.errors import ClusterError
 from ..base.labels import query
-from ..kube.api_errors import Forbidden, NotServed
+from ..kube.api_errors import Forbidden, NotFound, NotServed
 from ..kube.client import Cluster
 from ..rights import ask
 from ..spec.hub_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, checks, statuses
-from .hub_features import document
 
-# Label of a managed cluster's certificate signing requests; those of its add-ons, which are someone else's, have the other as well (ocm, pkg/registration).
-_REQUESTS, _OF_ADDONS = "open-cluster-management.io/cluster-name", "open-cluster-management.io/addon-name"
+FIELD, WATCH = "feedbackScrapeType", "Watch"
+# Of an agent's 50: a site has two or three ManifestWorks, and its cluster may be in other federations.
+_MOST = 12
+
 # Labels of what is delivered for any federation.
 _OF_ALL = query({key: value for key, value in addon_objects.addon_labels("").items() if key != "app.kubernetes.io/instance"})
-_CSR = ("certificates.k8s.io/v1", "CertificateSigningRequest")
 
 
 def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str, Any]:
     """Can this hub deliver SuperNodes?
 
     Args:
-        hub: a connection.
         claim: whether to take over the add-on of a federation of this name in another namespace.
 
     Returns:
@@ -39,35 +47,30 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
     Raises:
         ClusterError: lists all that is missing.
     """
-    apps = spec.clientapps
-    chosen = spec.install == PLACEMENTS or apps
-    wanted = checks.KINDS + (checks.PLACEMENT_KINDS if chosen else ()) + checks.replica_set_kind(spec)
-    missing = [one for one in wanted if not _serves(hub, *one)]
-    manager = _manager(hub)
+    selects = spec.install == PLACEMENTS or spec.clientapps
+    wanted = checks.KINDS + (checks.PLACEMENT_KINDS if selects else ()) + (checks.REPLICA_SET_KINDS if spec.clientapps else ())
+    manager = manager_of(hub)
+    _refuse(checks.missing_kinds([one for one in wanted if not _serves(hub, *one)]) + checks.gates(manager))
+    ask.require(hub, ask.ocm_rights(spec.namespace, spec))
+    problems = [problem for one in hub.list(api.ADDONS, "ClusterManagementAddOn") for problem in checks.foreign(spec, one, claim=claim)]
+    problems += checks.dropped_selectors(spec, document(hub, api.PLACEMENTS))
+    disabled: list[str] = []
     warnings: list[str] = []
-    sets: list[dict[str, Any]] = []
-    faults = checks.missing_kinds(missing) + checks.gates(manager)
-    if not faults:
-        ask.require(hub, ask.ocm_rights(spec.namespace, spec))
-        for management in hub.list(api.ADDONS, "ClusterManagementAddOn"):
-            faults += checks.foreign(spec, management, claim=claim)
-        faults += checks.apis(spec, document(hub, api.WORKS), document(hub, api.PLACEMENTS))
-        if apps:
-            live = [] if manager else hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", spec.namespace)
-            off, warnings = checks.replica_sets(manager, live, enable=spec.enable_gates)
-            faults += off
-        if chosen:
-            sets = hub.list(api.SETS, "ManagedClusterSet")
-            bound = hub.list(api.SETS, "ManagedClusterSetBinding", spec.namespace)
-            faults += checks.bindings(spec, [item["metadata"]["name"] for item in sets], [item["spec"]["clusterSet"] for item in bound])
-    _refuse(faults)
+    if spec.clientapps:
+        live = [] if manager else hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", spec.namespace)
+        disabled, warnings = checks.clientapps_gate(manager, live, enable=spec.enable_gates)
+    sets = hub.list(api.SETS, "ManagedClusterSet") if selects else []
+    if selects:
+        bound = hub.list(api.SETS, "ManagedClusterSetBinding", spec.namespace)
+        disabled += checks.bindings(spec, [item["metadata"]["name"] for item in sets], [item["spec"]["clusterSet"] for item in bound])
+    _refuse(problems + disabled)
     return {
         "install": spec.install,
         "predicates": addon_objects.predicates(spec),
         "cluster_sets": spec.cluster_sets,
         "set_labels": checks.set_labels(sets),
         "tolerations": addon_objects.tolerations(spec),
-        "clientapps": apps,
+        "clientapps": spec.clientapps,
         "warnings": warnings,
     }
 
@@ -76,36 +79,32 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
     """Can a site be reached through the hub? Returns warnings.
 
     Args:
-        hub: a connection.
         addon: what C(at_addon) returned; empty if it was not called.
         claim: whether to take over the site of another host of the inventory.
 
     Raises:
-        ClusterError: lists what prevents the delivery to the site.
+        ClusterError: what prevents the delivery to the site. A later check needs the earlier ones.
     """
     name = spec.ocm_cluster
     try:
         live = hub.get(api.CLUSTERS, "ManagedCluster", name)
     except NotServed as error:
         raise ClusterError(checks.missing_kinds([(api.CLUSTERS, "ManagedCluster")])[0] + ".") from error
-    faults = checks.cluster(name, live, _pending(hub, name))
-    own = hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name) if live is not None and not faults else None
+    _refuse(checks.cluster(name, live))
+    live = live or {}
+    own = hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name)
     if not claim:
-        faults += checks.taken(spec, own)
-    if live is not None and not faults:
-        faults += checks.crowded(spec, hub.list(api.WORKS, "ManifestWork", name, labels=_OF_ALL))
-    if live is not None and not faults and addon.get("install"):
-        if addon["install"] != spec.ocm_install:
-            faults.append(
-                f"supernode_ocm_install: {spec.ocm_install!r} is not that of the add-on, {addon['install']!r}: set "
-                "flower_ocm_install for all hosts"
-            )
-        elif addon["install"] == PLACEMENTS:
-            faults += checks.chosen(name, live, addon, selected=own is not None)
-    if live is not None and not faults and spec.has_apps_apart:
-        faults += checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS))
-    _refuse(faults)
-    return [word for word in [checks.unavailable(name, live or {})] if word]
+        _refuse(checks.owner_problems(spec, own))
+    _refuse(checks.crowded(spec, hub.list(api.WORKS, "ManifestWork", name, labels=_OF_ALL)))
+    if addon.get("install", spec.ocm_install) != spec.ocm_install:
+        _refuse(
+            [f"supernode_ocm_install: {spec.ocm_install!r} is not that of the add-on, {addon['install']!r}: set flower_ocm_install for all hosts"]
+        )
+    if addon.get("install") == PLACEMENTS:
+        _refuse(checks.chosen(name, live, addon, selected=own is not None))
+    if spec.has_apps_apart:
+        _refuse(checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS)))
+    return [word for word in [checks.unavailable(name, live)] if word]
 
 
 def chosen(hub: Cluster, management: Mapping[str, Any] | None) -> set[str] | None:
@@ -121,9 +120,9 @@ def slices(hub: Cluster, namespace: str, name: str) -> list[dict[str, Any]]:
     return hub.list(api.PLACEMENTS, "PlacementDecision", namespace, labels=f"{api.PLACEMENT_LABEL}={name}")
 
 
-def _refuse(faults: Sequence[str]) -> None:
-    if faults:
-        raise ClusterError(". ".join(faults) + ".")
+def _refuse(problems: Sequence[str]) -> None:
+    if problems:
+        raise ClusterError(". ".join(problems) + ".")
 
 
 def _serves(hub: Cluster, version: str, kind: str) -> bool:
@@ -134,7 +133,45 @@ def _serves(hub: Cluster, version: str, kind: str) -> bool:
     return True
 
 
-def _manager(hub: Cluster) -> dict[str, Any] | None:
+def document(hub: Cluster, version: str) -> dict[str, Any]:
+    """The schema of an API version; empty where it is not served."""
+    try:
+        return hub.request("GET", f"/openapi/v3/apis/{version}")
+    except NotFound:
+        return {}
+
+
+def with_watches(hub: Cluster, work: dict[str, Any], live: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A ManifestWork whose values are reported at once, where the hub supports it.
+
+    Args:
+        work: what is to be applied.
+        live: a ManifestWork with options, if there is one: then the hub need not be asked, since it sets the field's default.
+    """
+    options = ((live or {}).get("spec") or {}).get("manifestConfigs") or []
+    serves = any(FIELD in one for one in options) if options else api.supports_watch(document(hub, api.WORKS))
+    return {**work, "spec": watched(work["spec"])} if serves else work
+
+
+def is_watched(live_set: Mapping[str, Any]) -> bool:
+    """Whether a ManifestWorkReplicaSet requests watches."""
+    options = live_set["spec"]["manifestWorkTemplate"].get("manifestConfigs") or []
+    return any(one.get(FIELD) == WATCH for one in options)
+
+
+def watched(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The specification of a ManifestWork whose values are reported at once: those of all objects, or of what is
+    written if they are many.
+
+    Nothing that a cluster gets is changed by it.
+    """
+    asked = [number for number, one in enumerate(spec["manifestConfigs"]) if one.get("feedbackRules")]
+    written = [number for number in asked if (spec["manifestConfigs"][number].get("updateStrategy") or {}).get("type") != "ReadOnly"]
+    chosen = asked if len(asked) <= _MOST else written[:_MOST]
+    return {**spec, "manifestConfigs": [{**one, FIELD: WATCH} if number in chosen else one for number, one in enumerate(spec["manifestConfigs"])]}
+
+
+def manager_of(hub: Cluster) -> dict[str, Any] | None:
     """The ClusterManager; None where there is none, or without the right to read it: then no gate is known to be off."""
     try:
         return next(iter(hub.list(api.OPERATOR, "ClusterManager")), None)
@@ -142,9 +179,12 @@ def _manager(hub: Cluster) -> dict[str, Any] | None:
         return None
 
 
-def _pending(hub: Cluster, name: str) -> list[dict[str, Any]]:
-    """Certificate signing requests of a cluster; none without the right to read them, since hubs approve most of them automatically."""
-    try:
-        return hub.list(*_CSR, labels=f"{_REQUESTS}={name},!{_OF_ADDONS}")
-    except Forbidden:
-        return []
+def operator_state(manager: Mapping[str, Any], generation: int) -> State:
+    """Whether the operator has applied this generation. A condition that is missing, or of an older generation, is not conclusive."""
+    if ((manager.get("status") or {}).get("observedGeneration") or 0) < generation:
+        return State(False, "it has not processed it yet")
+    for kind in ("ValidFeatureGates", "Applied"):
+        reported = statuses.condition(manager, kind)
+        if reported.get("status") == "False" and reported.get("observedGeneration", generation) >= generation:
+            return State(False, f"{kind}: {reported.get('message') or reported.get('reason')}")
+    return READY

@@ -20,8 +20,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..apply.readiness import READY, State
 from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
 from ..manifests import site_jobs
@@ -43,17 +44,7 @@ _JOB = {
 _STANDS = "stands-"
 
 
-class JobState(NamedTuple):
-    """Attributes: C(done) and C(failed) are the result of the job; C(words) is the cluster's message."""
-
-    done: bool = False
-    failed: bool = False
-    words: str = ""
-
-
-def idle_work(
-    spec: SiteSpec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()
-) -> Object:
+def idle_work(spec: SiteSpec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()) -> Object:
     """The ManifestWork of a site that has nothing to do.
 
     Args:
@@ -92,29 +83,14 @@ def keygen_work(
     return _work(spec, [*brought, job], request["secrets"], owner, first)
 
 
-def _work(
-    spec: SiteSpec,
-    brought: list[Object],
-    secrets: Iterable[str],
-    owner: Mapping[str, Any] | None,
-    first: Sequence[Object],
-) -> Object:
-    stands = {
-        f"{_STANDS}{name}": f'.metadata.ownerReferences[?(@.name=="{name}")].name' for name in sorted(set(secrets))
-    }
-    asked = {
-        _OWNER: {"uid": ".metadata.uid"},
-        _PUBLIC: {"public": f".data.{public.ENTRY.replace('.', chr(92) + '.')}", **stands},
-    }
+def _work(spec: SiteSpec, brought: list[Object], secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object]) -> Object:
+    stands = {f"{_STANDS}{name}": f'.metadata.ownerReferences[?(@.name=="{name}")].name' for name in sorted(set(secrets))}
+    asked = {_OWNER: {"uid": ".metadata.uid"}, _PUBLIC: {"public": f".data.{public.ENTRY.replace('.', chr(92) + '.')}", **stands}}
     asked |= {("Job", item["metadata"]["name"]): _JOB for item in brought if item["kind"] == "Job"}
-    looked_at = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": PUBLIC_KEYS, "namespace": spec.namespace},
-    }
+    published = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": PUBLIC_KEYS, "namespace": spec.namespace}}
     # The agent reads them in this order: the status of the job is never newer than the job's result.
     listed = [*first, site_jobs.owner(spec), *brought]
-    return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=[looked_at], feedback=asked)
+    return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=[published], feedback=asked)
 
 
 def owner_uid(work: Mapping[str, Any] | None) -> str:
@@ -141,17 +117,14 @@ def result(work: Mapping[str, Any] | None, namespace: str) -> public.Public:
 
 def job_of(work: Mapping[str, Any] | None) -> str:
     """Name of the job in a ManifestWork; empty when it is idle."""
-    listed = ((((work or {}).get("spec") or {}).get("workload") or {}).get("manifests")) or []
-    return next((item["metadata"]["name"] for item in listed if item.get("kind") == "Job"), "")
+    return next((item["metadata"]["name"] for item in works.listed_manifests(work) if item.get("kind") == "Job"), "")
 
 
-def job_state(work: Mapping[str, Any] | None) -> JobState:
+def job_state(work: Mapping[str, Any] | None) -> State:
     """How the job of a ManifestWork gets on."""
     values = works.feedback(work).get(("Job", job_of(work)), {})
     if values.get("failed") == "True":
-        return JobState(failed=True, words=str(values.get("message") or "it has failed"))
+        return State(False, str(values.get("message") or "it has failed"), True)
     if values.get("succeeded"):
-        return JobState(done=True)
-    if values.get("active"):
-        return JobState(words="its pod has not terminated yet")
-    return JobState(words="nothing is known of it yet")
+        return READY
+    return State(False, "its pod has not terminated yet" if values.get("active") else "nothing is known of it yet")

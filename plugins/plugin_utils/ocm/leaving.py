@@ -30,13 +30,13 @@ def site_of(item: Mapping[str, Any]) -> str:
     return str((item["metadata"].get("annotations") or {}).get(addon_objects.SITE_NOTE) or "")
 
 
-def unlisted_sentence(site: str, name: str, *, chosen: bool | None, forget: bool) -> str:
+def unlisted_sentence(site: str, name: str, *, chosen: bool, forget: bool) -> str:
     """Message about a site that is not in the inventory.
 
     Args:
         site: its former name in the inventory.
         name: of its ManagedCluster.
-        chosen: whether a Placement has selected its cluster; None without one.
+        chosen: whether a Placement may have selected its cluster.
         forget: whether it is forgotten in this run.
     """
     if not forget:
@@ -44,8 +44,7 @@ def unlisted_sentence(site: str, name: str, *, chosen: bool | None, forget: bool
             f"{site} is not in the inventory, but the hub still delivers to its cluster {name}: "
             f"-e flower_forget_sites={site} deletes it there"
         )
-    still = f"; a Placement still selects {name}: remove its label, or an empty add-on is created again" if chosen else ""
-    return f"{site} is removed{still}"
+    return f"{site} is removed" + (f"; a Placement still selects {name}: remove its label, or an empty add-on is created again" if chosen else "")
 
 
 def unlisted(items: Iterable[Mapping[str, Any]], sites: Iterable[str]) -> dict[str, str]:
@@ -55,10 +54,8 @@ def unlisted(items: Iterable[Mapping[str, Any]], sites: Iterable[str]) -> dict[s
         items: ManagedClusterAddOns and ManifestWorks of this add-on.
         sites: those of the inventory.
     """
-    known = set(sites)
-    return {
-        site_of(item): item["metadata"]["namespace"] for item in items if site_of(item) and site_of(item) not in known
-    }
+    known = {"", *sites}
+    return {site_of(item): item["metadata"]["namespace"] for item in items if site_of(item) not in known}
 
 
 def moved(items: Iterable[Mapping[str, Any]], places: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -80,19 +77,6 @@ def moved_sentence(site: str, cluster: str, place: str) -> str:
         f"federated.flower.site -e {forgetting.FORMER}={cluster} deletes what is left there. If it has not moved, correct ocm_name or "
         "flower_delivery of the host"
     )
-
-
-def delivered(items: Iterable[Mapping[str, Any]], sites: Collection[str]) -> dict[str, list[str]]:
-    """Those of some sites to which the hub delivers, with their clusters. What is being deleted does not count.
-
-    Args:
-        items: ManifestWorks of this federation.
-    """
-    found: dict[str, set[str]] = {}
-    for item in items:
-        if site_of(item) in sites and not item["metadata"].get("deletionTimestamp"):
-            found.setdefault(site_of(item), set()).add(str(item["metadata"]["namespace"]))
-    return {site: sorted(names) for site, names in found.items()}
 
 
 def doubtful(sites: Iterable[str], known: Mapping[str, Mapping[str, Any]], unreadable: Collection[str]) -> list[str]:
@@ -122,8 +106,6 @@ def forgetting_errors(
     """Site -> why it cannot be forgotten yet.
 
     Args:
-        hub: a connection.
-        federation: its name.
         sites: those to forget.
         known: records of the ledger, by site.
         unreadable: sites whose record cannot be read.
@@ -134,9 +116,13 @@ def forgetting_errors(
         return {}
     except Forbidden as error:
         return {site: doubt([site], error.message) for site in doubtful(sites, known, unreadable)}
+    found: dict[str, set[str]] = {}
+    for item in items:
+        if site_of(item) in sites and not item["metadata"].get("deletionTimestamp"):
+            found.setdefault(site_of(item), set()).add(str(item["metadata"]["namespace"]))
     return {
-        site: f"the hub still delivers to its cluster {', '.join(clusters)}, and its SuperNodes would restart without end. "
+        site: f"the hub still delivers to its cluster {', '.join(sorted(clusters))}, and its SuperNodes would restart without end. "
         "federated.flower.site ends the delivery before it forgets the site, if --limit, where there is one, has the hub, and "
         "--skip-tags does not name ocm"
-        for site, clusters in delivered(items, sites).items()
+        for site, clusters in found.items()
     }

@@ -68,12 +68,9 @@ def ask(hub: Cluster, question: Question) -> dict[str, Any]:
     remarks: list[str] = []
     chosen = _decisions(hub, question, remarks) if question.placement else None
     found = {name_of(one): one for selector in _selectors(hub, question) for one in _clusters(hub, selector, question)}
-    if chosen is not None:
-        found = {name: one for name, one in found.items() if name in chosen}
-    leaving = sorted(name for name, one in found.items() if is_leaving(one))
-    waiting = sorted(
-        name for name, one in found.items() if question.accepted_only and name not in leaving and not is_accepted(one)
-    )
+    names = sorted(name for name in found if chosen is None or name in chosen)
+    leaving = [name for name in names if is_leaving(found[name])]
+    waiting = [name for name in names if question.accepted_only and name not in leaving and not is_accepted(found[name])]
     if leaving:
         remarks.append(f"being detached, so no hosts: {_listed(leaving)}.")
     if waiting:
@@ -81,15 +78,8 @@ def ask(hub: Cluster, question: Question) -> dict[str, Any]:
             f"not accepted by the hub, so no hosts: {_listed(waiting)}. Accept clusters that are yours with "
             "`clusteradm accept --clusters NAME`, or set their spec.hubAcceptsClient."
         )
-    out = {*leaving, *waiting}
-    return {
-        "clusters": [
-            variables(found[name], question.gpu_resources) | (chosen[name] if chosen is not None else {})
-            for name in sorted(found)
-            if name not in out
-        ],
-        "remarks": remarks,
-    }
+    hosts = [variables(found[name], question.gpu_resources) | (chosen or {}).get(name, {}) for name in names if name not in (*leaving, *waiting)]
+    return {"clusters": hosts, "remarks": remarks}
 
 
 def _decisions(hub: Cluster, question: Question, remarks: list[str]) -> dict[str, dict[str, Any]]:
@@ -99,12 +89,9 @@ def _decisions(hub: Cluster, question: Question, remarks: list[str]) -> dict[str
     if placement is None:
         raise ClusterError(f"{hub.name}: there is no Placement {name} in the namespace {namespace}.")
     with _explained(hub, "placementdecisions", "list", namespace):
-        slices = hub.list(
-            api.PLACEMENTS, "PlacementDecision", namespace, labels=f"{api.PLACEMENT_LABEL}={name}"
-        )  # fmt: skip
+        slices = hub.list(api.PLACEMENTS, "PlacementDecision", namespace, labels=f"{api.PLACEMENT_LABEL}={name}")
     chosen = statuses.decisions(slices)
-    remark = statuses.remark(placement, len(chosen))
-    if remark:
+    if remark := statuses.remark(placement, len(chosen)):
         remarks.append(f"the Placement {name} in the namespace {namespace} {remark}.")
     return chosen
 

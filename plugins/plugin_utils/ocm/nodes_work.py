@@ -1,7 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
 """The ManifestWork with a site's own objects, and whether its SuperNodes are ready according to its feedback. Pure.
 
 C(Available) of the add-on and C(Applied) of the work mean that objects exist, not that pods are ready: OCM checks
@@ -22,6 +21,7 @@ from ..base.values import Object
 from ..spec.site_spec import STATEFUL_SET, SiteSpec
 from . import addon_objects
 from . import statuses as works
+from .addon_objects import RESTART_NOTE
 
 PART = "nodes"
 
@@ -29,12 +29,10 @@ PART = "nodes"
 _NUMBERS = {
     "content": ".metadata.annotations.federated\\.flower/content",
     "generation": ".metadata.generation",
-    "observedGeneration": ".status.observedGeneration",
-    "replicas": ".status.replicas",
-    "readyReplicas": ".status.readyReplicas",
-    "updatedReplicas": ".status.updatedReplicas",
-    "currentRevision": ".status.currentRevision",
-    "updateRevision": ".status.updateRevision",
+    **{
+        name: f".status.{name}"
+        for name in ("observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "currentRevision", "updateRevision")
+    },
 }
 _POD = {
     "phase": ".status.phase",
@@ -54,8 +52,7 @@ def build(spec: SiteSpec, own: Iterable[Object], owner: Mapping[str, Any] | None
         owner: the live ManagedClusterAddOn; None when it does not exist yet.
         restart: mark on the pods; another one than before restarts them, pod by pod. Empty for none.
     """
-    marked = [_marked(item, restart) if item["kind"] == STATEFUL_SET else item for item in own]
-    listed, watched, asked = watch(marked)
+    listed, watched, asked = watch(_marked(item, restart) for item in own)
     return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
 
 
@@ -67,73 +64,58 @@ def watch(objects: Iterable[Object]) -> tuple[list[Object], list[Object], dict[t
     """
     listed = [addon_objects.with_content(item) if item["kind"] == STATEFUL_SET else item for item in objects]
     sets = [item for item in listed if item["kind"] == STATEFUL_SET]
-    watched = [pod for item in sets for pod in _pods(item)]
-    asked: dict[tuple[str, str], Mapping[str, str]] = {
-        (STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets
-    }
-    asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
-    return listed, watched, asked
+    watched: list[Object] = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": item["metadata"]["namespace"]}}
+        for item in sets
+        for name in _pod_names(item)[: addon_objects.WATCHED_PODS]
+    ]
+    asked: dict[tuple[str, str], Mapping[str, str]] = {(STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets}
+    return listed, watched, asked | {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
 
 
 def _marked(item: Object, restart: str) -> Object:
-    if not restart:
+    if not restart or item["kind"] != STATEFUL_SET:
         return item
     marked = copy.deepcopy(item)
-    marked["spec"]["template"]["metadata"].setdefault("annotations", {})[addon_objects.RESTART_NOTE] = restart
+    marked["spec"]["template"]["metadata"].setdefault("annotations", {})[RESTART_NOTE] = restart
     return marked
 
 
 def mark_of(work: Mapping[str, Any] | None) -> str:
     """The mark on the pods of a ManifestWork; empty for none."""
-    for item in sets_of(work):
-        notes = item["spec"]["template"]["metadata"].get("annotations") or {}
-        if addon_objects.RESTART_NOTE in notes:
-            return str(notes[addon_objects.RESTART_NOTE])
-    return ""
+    marks = ((item["spec"]["template"]["metadata"].get("annotations") or {}).get(RESTART_NOTE) for item in sets_of(work))
+    return str(next(filter(None, marks), ""))
+
+
+def identity(work: Mapping[str, Any]) -> Object:
+    """A live ManifestWork as it is applied, without its C(spec)."""
+    kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
+    meta = {key: work["metadata"][key] for key in kept if work["metadata"].get(key)}
+    return copy.deepcopy({"apiVersion": work["apiVersion"], "kind": work["kind"], "metadata": meta})
 
 
 def remarked(work: Mapping[str, Any], mark: str) -> Object:
     """A live ManifestWork with another mark on its pods, and everything else as from C(build): to be applied."""
-    item: Object = copy.deepcopy({key: work[key] for key in ("apiVersion", "kind", "spec")})
-    kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
-    item["metadata"] = copy.deepcopy({key: work["metadata"][key] for key in kept if key in work["metadata"]})
-    workload = item["spec"]["workload"]
-    workload["manifests"] = [
-        addon_objects.with_content(_marked(addon_objects.without_content(one), mark))
-        if one["kind"] == STATEFUL_SET
-        else one
-        for one in workload["manifests"]
+    item: Object = {**identity(work), "spec": copy.deepcopy(work["spec"])}
+    item["spec"]["workload"]["manifests"] = [
+        addon_objects.with_content(_marked(one, mark)) if one["kind"] == STATEFUL_SET else one
+        for one in item["spec"]["workload"]["manifests"]
     ]
     return item
 
 
+def _pod_names(item: Object) -> list[str]:
+    return [f"{item['metadata']['name']}-{item['spec']['ordinals']['start'] + number}" for number in range(item["spec"]["replicas"])]
+
+
 def pod_names(work: Mapping[str, Any] | None) -> list[str]:
     """Names of all SuperNode pods of a site."""
-    return [
-        f"{item['metadata']['name']}-{item['spec']['ordinals']['start'] + number}"
-        for item in sets_of(work)
-        for number in range(item["spec"]["replicas"])
-    ]
-
-
-def _pods(item: Object) -> list[Object]:
-    first = item["spec"]["ordinals"]["start"]
-    count = min(item["spec"]["replicas"], addon_objects.WATCHED_PODS)
-    name = item["metadata"]["name"]
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": f"{name}-{first + number}", "namespace": item["metadata"]["namespace"]},
-        }
-        for number in range(count)
-    ]
+    return [name for item in sets_of(work) for name in _pod_names(item)]
 
 
 def sets_of(work: Mapping[str, Any] | None) -> list[Object]:
     """The StatefulSets in a ManifestWork."""
-    listed = ((((work or {}).get("spec") or {}).get("workload") or {}).get("manifests")) or []
-    return [item for item in listed if item.get("kind") == STATEFUL_SET]
+    return [item for item in works.listed_manifests(work) if item.get("kind") == STATEFUL_SET]
 
 
 def live_sets(work: Mapping[str, Any] | None) -> list[Object]:
@@ -152,17 +134,12 @@ def live_sets(work: Mapping[str, Any] | None) -> list[Object]:
 def state(work: Mapping[str, Any] | None) -> State:
     """Are all SuperNode pods of a site ready, in the present form?"""
     there = works.applied(work)
-    if not there.done:
+    if not there.ready:
         return State(False, f"ManifestWork: {there.why}")
-    waiting = []
-    for item in live_sets(work):
-        name = item["metadata"]["name"]
-        if not item["status"]:
-            waiting.append(f"StatefulSet {name}: its status has not been reported yet")
-            continue
-        one = stateful_set(item)
-        if not one.ready:
-            waiting.append(f"StatefulSet {name}: {one.why}")
+    states = {
+        item["metadata"]["name"]: stateful_set(item) if item["status"] else State(False, "its status has not been reported yet") for item in live_sets(work)
+    }
+    waiting = [f"StatefulSet {name}: {one.why}" for name, one in states.items() if not one.ready]
     return State(not waiting, "; ".join(waiting))
 
 
@@ -170,14 +147,10 @@ def trouble(work: Mapping[str, Any] | None) -> str:
     """Why pods wait, as far as the site reports; empty when none does."""
     found = []
     for (kind, name), values in sorted(works.feedback(work).items()):
-        if kind != "Pod":
-            continue
-        said = [str(values[key]) for key in ("waitingFirst", "waiting", "unscheduled") if values.get(key)]
-        said = [word for word in said if word not in _USUAL]
-        if values.get("phase") == "Failed":
-            said.append("Failed")
-        if said:
-            found.append(f"pod {name}: {', '.join(dict.fromkeys(said))}")
+        reasons = [str(values[key]) for key in ("waitingFirst", "waiting", "unscheduled") if values.get(key)]
+        reasons = [reason for reason in reasons if reason not in _USUAL] + ["Failed"] * (values.get("phase") == "Failed")
+        if kind == "Pod" and reasons:
+            found.append(f"pod {name}: {', '.join(dict.fromkeys(reasons))}")
     return "; ".join(found)
 
 

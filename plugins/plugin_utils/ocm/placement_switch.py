@@ -1,7 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
 """Hand the add-on over to another Placement, from another one or from C(Manual), without removing it from any site, and change no Placement so that it
 loses one.
 
@@ -50,7 +49,6 @@ def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
     """Why the Placement from which the add-on gets its clusters is not to be changed: sites would lose their SuperNodes and keys. Empty if it may be.
 
     Args:
-        hub: a connection.
         spec: what is wanted.
         live: the ClusterManagementAddOn; None if there is none.
     """
@@ -65,31 +63,40 @@ def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
     own = [one["metadata"] for one in works if one["metadata"]["name"] == f"{spec.name}-{nodes_work.PART}"]
     served = {meta["namespace"] for meta in own if not meta.get("deletionTimestamp")} & selected.keys()
     sites = [one for one in hub.list(api.CLUSTERS, "ManagedCluster") if clusters.name_of(one) in served and not clusters.is_leaving(one)]
-    selection = _selection(wanted, hub.list(api.SETS, "ManagedClusterSet"))
-    whys = {clusters.name_of(one): checks.chosen(clusters.name_of(one), one, selection, selected=True) for one in sites}
-    going = sorted(name for name, why in whys.items() if why)
-    reasons = [why for name in going for why in whys[name]]
-    if not going and 0 < (spec.number_of_clusters or 0) < len(sites):
-        going = [f"{len(sites) - (spec.number_of_clusters or 0)} of {', '.join(sorted(served))}"]
-        reasons = [f"ocm_addon_number_of_clusters is {spec.number_of_clusters}"]
+    reasons = _reasons(sites, wanted, hub, selected=True)
+    going = list(reasons)
+    most = spec.number_of_clusters or 0
+    if not going and 0 < most < len(sites):
+        going = [f"{len(sites) - most} of {', '.join(sorted(served))}"]
+        reasons = {"": [f"ocm_addon_number_of_clusters is {most}"]}
     if not going:
         return ""
     return (
         f"the {_named(wanted)} would no longer select the managed clusters {', '.join(going)}, and Open Cluster Management would delete their SuperNodes with "
-        f"their keys. {'. '.join(reasons[:_SHOWN])}. Sites that are to leave are removed before the Placement is changed: by the labels that select "
+        f"their keys. {_shown(reasons)}. Sites that are to leave are removed before the Placement is changed: by the labels that select "
         "their clusters now, or from the inventory, with -e flower_forget_sites"
     )
 
 
-def _selection(placement: Live, sets: Iterable[Live]) -> dict[str, Any]:
-    """What C(checks.chosen) needs to know."""
+def _reasons(managed: Iterable[Live], placement: Live, hub: Cluster, *, selected: bool = False) -> dict[str, list[str]]:
+    """Cluster -> why a Placement would not select it, of those that it would not."""
     spec = placement["spec"]
-    return {
+    wanted = {
         "predicates": spec["predicates"],
         "cluster_sets": spec["clusterSets"],
-        "set_labels": checks.set_labels(sets),
+        "set_labels": checks.set_labels(hub.list(api.SETS, "ManagedClusterSet")),
         "tolerations": spec["tolerations"],
     }
+    found = {clusters.name_of(one): checks.chosen(clusters.name_of(one), one, wanted, selected=selected) for one in managed}
+    return {name: found[name] for name in sorted(found) if found[name]}
+
+
+def _shown(reasons: Mapping[str, list[str]]) -> str:
+    return ". ".join([reason for each in reasons.values() for reason in each][:_SHOWN])
+
+
+def _named(placement: Live) -> str:
+    return f"Placement {placement['metadata']['namespace']}/{placement['metadata']['name']}"
 
 
 def lost(addons: Iterable[Live], managed: Iterable[Live], slices: Iterable[Live]) -> list[str]:
@@ -101,54 +108,21 @@ def lost(addons: Iterable[Live], managed: Iterable[Live], slices: Iterable[Live]
         slices: all PlacementDecisions of the Placement.
     """
     staying = {clusters.name_of(one) for one in managed if not clusters.is_leaving(one)}
-    served = {
-        one["metadata"]["namespace"]
-        for one in addons
-        if leaving.site_of(one) and not one["metadata"].get("deletionTimestamp")
-    }
+    served = {one["metadata"]["namespace"] for one in addons if leaving.site_of(one) and not one["metadata"].get("deletionTimestamp")}
     return sorted(served & staying - set(statuses.decisions(slices)))
-
-
-def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, seconds: float, sets: Iterable[Live] = ()) -> str:
-    """Why the add-on is not handed over, with the remedy.
-
-    Args:
-        addon: its name.
-        placement: the wanted Placement.
-        without: ManagedClusters that it has not selected.
-        remark: why it has selected no cluster at all; empty if it has.
-        seconds: how long it was waited for.
-        sets: ManagedClusterSets.
-    """
-    names = [clusters.name_of(one) for one in without]
-    whys = [why for one, name in zip(without, names) for why in checks.chosen(name, one, _selection(placement, sets))]
-    whys = whys or [
-        "Compare their labels and claims with ocm_addon_predicates, their taints with ocm_addon_tolerations, and their number with "
-        "ocm_addon_number_of_clusters"
-    ]
-    return (
-        f"the add-on {addon} is not handed over to the {_named(placement)}, which has not selected the managed clusters "
-        f"{', '.join(names)} after {seconds:g} s{f' (it {remark})' if remark else ''}: Open Cluster Management would delete their SuperNodes with "
-        f"their keys. {'. '.join(whys[:_SHOWN])}. Run again then. A site that is to leave loses its label afterwards."
-    )
-
-
-def _named(placement: Live) -> str:
-    meta = placement["metadata"]
-    return f"Placement {meta['namespace']}/{meta['name']}"
 
 
 class Handover:
     """The sites that the add-on has now, and the Placement that has to select them.
 
     Args:
-        hub: a connection.
         addon: name of the add-on.
         before: what C(first) returned; the Placement is its last.
     """
 
     def __init__(self, hub: Cluster, addon: str, before: Sequence[Object]) -> None:
         self.hub, self.addon, self.placement = hub, addon, before[-1]
+        self._place = (self.placement["metadata"]["namespace"], self.placement["metadata"]["name"])
         self._addons = hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={addon}")
         self._managed = hub.list(api.CLUSTERS, "ManagedCluster")
         #: Names of the clusters with a site.
@@ -156,46 +130,35 @@ class Handover:
 
     def sentence(self) -> str:
         """What is waited for."""
-        return (
-            f"the add-on {self.addon} is handed over to the {_named(self.placement)} as soon as that has selected "
-            f"{', '.join(self.sites)}"
-        )
+        return f"the add-on {self.addon} is handed over to the {_named(self.placement)} as soon as that has selected {', '.join(self.sites)}"
 
     def wait(self, seconds: float = SECONDS) -> None:
         """Wait until the Placement, which is applied, has selected all of them.
-
-        Args:
-            seconds: how long.
 
         Raises:
             ClusterError: it has not.
         """
         clock, calm = Clock(seconds), Clock(_SETTLES)
         while self.sites:
-            slices = hub_reader.slices(
-                self.hub, self.placement["metadata"]["namespace"], self.placement["metadata"]["name"]
-            )
+            slices = hub_reader.slices(self.hub, *self._place)
             missing = lost(self._addons, self._managed, slices)
+            if not missing and not calm.tick():
+                return
             if missing:
                 calm = Clock(_SETTLES)
                 if not clock.tick():
                     raise ClusterError(self._refusal(missing, slices, seconds))
-            elif not calm.tick():
-                return
 
     def wait_until_taken_over(self, seconds: float = SECONDS) -> None:
         """Wait until OCM uses the Placement, to which the ClusterManagementAddOn refers now.
 
-        Args:
-            seconds: how long.
-
         Raises:
             ClusterError: it does not.
         """
-        clock, meta = Clock(seconds), self.placement["metadata"]
+        clock = Clock(seconds)
         while self.sites:
-            live = self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.addon)
-            if (meta["namespace"], meta["name"]) in statuses.taken_over(live):
+            status = (self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.addon) or {}).get("status") or {}
+            if self._place in {(one["namespace"], one["name"]) for one in status.get("installProgressions") or []}:
                 return
             if not clock.tick():
                 raise ClusterError(
@@ -204,8 +167,18 @@ class Handover:
                 )
 
     def _refusal(self, missing: Sequence[str], slices: Sequence[Live], seconds: float) -> str:
-        meta = self.placement["metadata"]
-        live = self.hub.get(api.PLACEMENTS, "Placement", meta["name"], meta["namespace"]) or self.placement
+        """Why the add-on is not handed over, with the remedy."""
         without = [one for one in self._managed if clusters.name_of(one) in missing]
-        remark = "" if statuses.decisions(slices) else statuses.remark(live, 0)
-        return refusal(self.addon, self.placement, without, remark, seconds, self.hub.list(api.SETS, "ManagedClusterSet"))
+        remark = ""
+        if not statuses.decisions(slices):
+            namespace, name = self._place
+            remark = statuses.remark(self.hub.get(api.PLACEMENTS, "Placement", name, namespace) or self.placement, 0)
+        whys = _shown(_reasons(without, self.placement, self.hub)) or (
+            "Compare their labels and claims with ocm_addon_predicates, their taints with ocm_addon_tolerations, and their number with "
+            "ocm_addon_number_of_clusters"
+        )
+        return (
+            f"the add-on {self.addon} is not handed over to the {_named(self.placement)}, which has not selected the managed clusters "
+            f"{', '.join(map(clusters.name_of, without))} after {seconds:g} s{remark and f' (it {remark})'}: Open Cluster Management would delete their "
+            f"SuperNodes with their keys. {whys}. Run again then. A site that is to leave loses its label afterwards."
+        )

@@ -17,8 +17,7 @@ from ..base.platforms import AUTO
 from ..base.problems import require
 from ..base.values import Object
 from ..checks import dataset_checks, rehearsal
-from ..manifests import common_objects, datasets, supernode
-from ..ocm import addon_objects as manifests
+from ..manifests import datasets, supernode
 from ..ocm import api, clusters, health, hub_reader, nodes_work, through_hub
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
@@ -166,7 +165,7 @@ class Backend(Reach):
         place = through_hub.place(self.cluster, spec, seconds, check=self.run.check)
         if wanted.mark and not self.run.check:
             result["changed"] |= AtSite(self.run, self.site, self.cluster, place).renew(wanted.mark)
-        present = through_hub.mark(spec, place.read(), through_hub.held(self._nodes_work()))
+        present = through_hub.mark(spec, place.read(), through_hub.bundle_of(self._nodes_work()))
         old = through_hub.old(self.cluster, spec, present)
         if old:
             result["changed"] = True
@@ -211,8 +210,7 @@ class Backend(Reach):
         return f"Pods on {spec.ocm_cluster}: {state}."
 
     def _nodes_work(self) -> Object | None:
-        spec = self.site.spec
-        return self.cluster.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)
+        return through_hub.work_of(self.cluster, self.site.spec)
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""

@@ -12,23 +12,40 @@ from ..base.values import Object, text
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from ..manifests import skupper
-from ..manifests.skupper import API
 from ..spec.network_spec import NetworkSiteSpec
 from . import controller, rotation_plan, site_plan, state
 from .ownership import is_ours
 
-LiveObject = dict[str, Any]
 
-_APPS = "apps/v1"
-_DEFINITIONS = "apiextensions.k8s.io/v1"
+def listed(cluster: Cluster, kind: str, namespace: str | None) -> list[Object]:
+    """All objects of one of Skupper's kinds, in a namespace or in all; none where the kind is not served."""
+    try:
+        return cluster.list(skupper.API, kind, namespace)
+    except NotServed:
+        return []
 
 
-def deployment(cluster: Cluster, namespace: str) -> LiveObject | None:
+def read(cluster: Cluster, kind: str, name: str, namespace: str) -> Object | None:
+    """One of Skupper's objects; None where there is none, or its kind is not served."""
+    try:
+        return cluster.get(skupper.API, kind, name, namespace)
+    except NotServed:
+        return None
+
+
+def link_objects(cluster: Cluster, namespace: str, site: str) -> list[Object]:
+    """The hub's objects for the link of a site, those of this collection."""
+    names = {"Certificate": skupper.certificate_name(site), "AccessGrant": skupper.grant_name(site)}
+    found = [read(cluster, kind, name, namespace) for kind, name in names.items()]
+    return [one for one in found if one is not None and is_ours(one)]
+
+
+def deployment(cluster: Cluster, namespace: str) -> Object | None:
     """The controller in a namespace."""
-    return cluster.get(_APPS, "Deployment", controller.NAME, namespace)
+    return cluster.get("apps/v1", "Deployment", controller.NAME, namespace)
 
 
-def subscriptions(cluster: Cluster, namespace: str | None) -> list[LiveObject]:
+def subscriptions(cluster: Cluster, namespace: str | None) -> list[Object]:
     """Subscriptions to the operator, in a namespace or in all.
 
     Raises:
@@ -38,17 +55,10 @@ def subscriptions(cluster: Cluster, namespace: str | None) -> list[LiveObject]:
     return [one for one in found if (one.get("spec") or {}).get("name") == controller.PACKAGE]
 
 
-def fault(cluster: Cluster, spec: NetworkSiteSpec) -> str:
-    """Why the controller must not be installed, a sentence without its full stop; empty if it may, exists where it belongs, or is not wanted.
-
-    Args:
-        cluster: a connection.
-        spec: the Site's specification.
-    """
+def install_error(cluster: Cluster, spec: NetworkSiteSpec) -> str:
+    """Why the controller must not be installed, a sentence without its full stop; empty if it may, exists where it belongs, or is not wanted."""
     home = controller.home(spec)
-    if spec.install == "none":
-        return ""
-    if spec.install == "manifests" and deployment(cluster, home) is not None:
+    if spec.install == "none" or (spec.install == "manifests" and deployment(cluster, home) is not None):
         return ""
     if spec.install == "operator":
         try:
@@ -66,28 +76,12 @@ def fault(cluster: Cluster, spec: NetworkSiteSpec) -> str:
             )
         if found:
             return ""
-    why = controller.strange(
+    why = controller.others_error(
         spec,
-        cluster.get(_DEFINITIONS, "CustomResourceDefinition", controller.DEFINITION),
-        cluster.list(_APPS, "Deployment", fields=f"metadata.name={controller.NAME}"),
-        _sites(cluster),
+        cluster.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", controller.DEFINITION),
+        cluster.list("apps/v1", "Deployment", fields=f"metadata.name={controller.NAME}"),
     )
     return f"the cluster {cluster.name}: {why}" if why else ""
-
-
-def _sites(cluster: Cluster) -> list[LiveObject]:
-    try:
-        return cluster.list(API, "Site")
-    except NotServed:
-        return []
-
-
-def listed(cluster: Cluster, kind: str, namespace: str) -> list[Object]:
-    """All objects of one of Skupper's kinds; none where the kind is not served."""
-    try:
-        return cluster.list(skupper.API, kind, namespace)
-    except NotServed:
-        return []
 
 
 def ca_name(site: Mapping[str, Any] | None) -> str:
@@ -95,17 +89,16 @@ def ca_name(site: Mapping[str, Any] | None) -> str:
     return text(state.status(site).get("defaultIssuer")) or skupper.SITE_CA
 
 
-def read(cluster: Cluster, namespace: str) -> rotation_plan.Hub:
+def certificates_of(cluster: Cluster, namespace: str) -> rotation_plan.Hub:
     """The certificates of the Site of a hub; empty where there is none."""
     found = site_plan.active(listed(cluster, "Site", namespace))
     if found is None:
         return rotation_plan.Hub()
-    there = {one["metadata"]["name"]: one for one in cluster.list("v1", "Secret", namespace)}
-    ca = entries(there.get(ca_name(found)))
+    secrets = {one["metadata"]["name"]: entries(one) for one in cluster.list("v1", "Secret", namespace)}
     links = {}
     for one in listed(cluster, "Certificate", namespace):
         site = (one["metadata"].get("labels") or {}).get(skupper.SITE_LABEL)
-        made = entries(there.get(one["metadata"]["name"])).get("tls.crt")
-        if site and made and is_ours(one):
-            links[site] = made
-    return rotation_plan.Hub(ca.get("tls.crt", ""), entries(there.get(skupper.SITE_SERVER)), links)
+        issued = secrets.get(one["metadata"]["name"], {}).get("tls.crt")
+        if site and issued and is_ours(one):
+            links[site] = issued
+    return rotation_plan.Hub(secrets.get(ca_name(found), {}).get("tls.crt", ""), secrets.get(skupper.SITE_SERVER, {}), links)

@@ -1,7 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
 """Certificates of links: issuer, expiry, trusted CAs. Pure.
 
 Skupper renews nothing before its expiry, never checks the signer of a certificate, and does not report when one expires. So what is in
@@ -31,10 +30,11 @@ def due(pem: str, now: datetime.datetime, renew_before: datetime.timedelta | Non
     """Why a certificate must be renewed; empty when it need not.
 
     Args:
-        pem: the certificate.
-        now: the time to judge by.
+        pem: the certificate; empty for none.
         renew_before: how long before its expiry; half of its lifetime by default.
     """
+    if not pem:
+        return ""
     leaf = chain.read(pem)[0]
     start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if now >= end:
@@ -46,9 +46,7 @@ def due(pem: str, now: datetime.datetime, renew_before: datetime.timedelta | Non
 def issued_by(pem: str, authorities: str) -> bool:
     """Whether one of the CAs in a PEM text has signed a certificate."""
     leaf = chain.read(pem)[0]
-    return any(
-        certificates.not_issued_by(leaf, ca) is None for ca in (chain.read(authorities) if authorities.strip() else ())
-    )
+    return any(certificates.not_issued_by(leaf, ca) is None for ca in (chain.read(authorities) if authorities.strip() else ()))
 
 
 def bundle(*texts: str) -> str:
@@ -72,14 +70,14 @@ def refuses(server: Entries, ca: str) -> bool:
     return certificates.first(ca) not in trusted and not issued_by(server["tls.crt"], ca)
 
 
-def fault(entries: Entries, ca: str, now: datetime.datetime, renew_before: datetime.timedelta | None = None) -> str:
+def fault(entries: Entries, ca: str, now: datetime.datetime, renew_before: datetime.timedelta | None = None, subject: str = "") -> str:
     """Why the certificate of a link must be replaced; empty when it is valid.
 
     Args:
         entries: decoded entries of its Secret.
         ca: the CAs of which it must be, PEM; empty when they are not known.
-        now: the time to judge by.
         renew_before: see C(due).
+        subject: the site to which it must belong; any by default.
     """
     try:
         leaf = chain.read(entries.get("tls.crt", ""))[0]
@@ -88,33 +86,14 @@ def fault(entries: Entries, ca: str, now: datetime.datetime, renew_before: datet
         return f"its certificate or key {error}"
     if ca and not issued_by(entries["tls.crt"], ca):
         return "the hub's Site has another CA now"
-    return due(entries["tls.crt"], now, renew_before)
-
-
-def link_fault(
-    entries: Entries,
-    ca: str,
-    subject: str,
-    now: datetime.datetime,
-    renew_before: datetime.timedelta | None = None,
-) -> str:
-    """Why the hub's Secret for a link must be recreated; empty when it is valid.
-
-    Args:
-        entries: its decoded entries.
-        ca: the current CA of the hub's Site, PEM; empty when it is not known.
-        subject: the site.
-        now: the time to judge by.
-        renew_before: see C(due).
-    """
-    found = fault(entries, ca, now, renew_before)
-    if not found and f"CN={subject}" not in certificates.describe(entries["tls.crt"])["subject"].split(","):
+    found = due(entries["tls.crt"], now, renew_before)
+    if not found and subject and f"CN={subject}" not in certificates.describe(entries["tls.crt"])["subject"].split(","):
         return "it belongs to another site"
     return found
 
 
 def trust(credential_ca: str, server: Entries) -> str:
-    """CAs that a site's router must trust: the CA of its own certificate, and all that the hub's router serves or trusts.
+    """CAs that a site's router must trust: those of C(credential_ca), PEM, and all that the hub's router serves or trusts.
 
     During a rotation of the hub's CA, these are two. Afterwards they are one again.
 
@@ -123,9 +102,7 @@ def trust(credential_ca: str, server: Entries) -> str:
         server: decoded entries of the hub's server Secret.
     """
     others = server.get("ca.crt", "")
-    if not others or same_authorities(others, credential_ca):
-        return credential_ca
-    return bundle(credential_ca, others)
+    return credential_ca if not others or same_authorities(others, credential_ca) else bundle(credential_ca, others)
 
 
 def ending(found: Iterable[Mapping[str, Any]], now: datetime.datetime, within: datetime.timedelta) -> list[str]:
@@ -133,16 +110,12 @@ def ending(found: Iterable[Mapping[str, Any]], now: datetime.datetime, within: d
 
     Args:
         found: public facts with C(what).
-        now: the time to judge by.
         within: how soon.
     """
     reported = []
     for one in found:
-        if not one.get("not_after"):
-            continue
-        end = datetime.datetime.fromisoformat(one["not_after"])
-        if end <= now:
-            reported.append(f"{one['what']} expired on {one['not_after']}")
-        elif end - now <= within:
-            reported.append(f"{one['what']} expires on {one['not_after']}")
+        if end := one.get("not_after"):
+            left = datetime.datetime.fromisoformat(end) - now
+            if left <= within:
+                reported.append(f"{one['what']} {'expires' if left > datetime.timedelta() else 'expired'} on {end}")
     return reported

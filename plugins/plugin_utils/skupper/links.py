@@ -1,38 +1,54 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""What to do about the link of a site to the hub. Pure.
+"""What to do about the link of a site to the hub, and about its AccessToken. Pure.
 
 A site is linked when one of its Links is up and leads to the hub's Site, which is identified by its uid: names can exist
 twice, addresses change. Both modes result in the same objects, a Secret and a Link for each group of the hub's endpoints, and
 are kept up to date in the same way; they only differ in how the first Secret gets into the site.
+
+Source of the rules on tokens: Skupper 2.2.1. Redeemed is final. A token that was refused is retried every 30 seconds without a limit, and
+has the reason in its status. The hub counts a redemption before it creates the certificate, so one that fails there is used up, too.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base.secret_data import entries
 from ..base.values import text
-from ..manifests.skupper import PROXY, SITE_SERVER, groups, link_name
+from ..manifests.skupper import PROXY, SITE_SERVER, groups
 from ..spec.network_spec import LinkSpec
 from . import link_credentials, state
 from .ownership import is_ours, is_redeemed
 
 Object = Mapping[str, Any]
 
-# What to do.
+# What to do about a link.
 WITHHOLD = "withhold"  # the site is denied: nothing is created or renewed
 ADOPT = "adopt"  # someone else's Link leads to the hub
 CERTIFICATE = "certificate"  # the Secret comes from the hub's Certificate
 KEEP = "keep"  # the Secret is good as it is
 HOLD = "hold"  # the Secret stays, though it is of a previous CA: the hub's router would refuse a new one
 TOKEN = "token"  # the Secret must come from a token
+
+# What to do about a token.
+WAIT, ANEW, REFUSE, DONE = "wait", "anew", "refuse", "done"
+NO_TOKEN = "there was none"
+
+# What Skupper reports of a token that cannot be redeemed any more -> why, in words.
+_FINAL = (
+    (r"deleted site", "it was redeemed for a Site that was deleted later"),
+    (r"already exists", "it conflicted with objects of an earlier token"),
+    (r"No such claim", "the hub no longer has its grant ({grant})"),
+    (r"No such access granted", "its grant was used up"),
+    (r"failed response: 403|(?<!connection )refused", "its code is not that of the grant"),
+    (r"failed response: (5\d\d)", "the hub failed to create the certificate ({code}), which used it up"),
+)
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,11 @@ class Site:
     entries: Mapping[str, str] = field(default_factory=dict, repr=False)
     token: Object | None = None
 
+    @property
+    def has_foreign_secret(self) -> bool:
+        """Whether someone else created the Secret."""
+        return self.secret is not None and not is_ours(self.secret) and not is_redeemed(self.secret)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -94,89 +115,72 @@ class Plan:
 def own_links(spec: LinkSpec, site: Site) -> list[Object]:
     """Links that this collection created, or that come from its token: those have the token's name."""
     of_token = re.compile(rf"{re.escape(spec.name)}(-\d+)?")
-    ours = is_ours(site.token) or is_ours(site.secret) or is_redeemed(site.secret)
+    redeemed = is_ours(site.token) or is_ours(site.secret) or is_redeemed(site.secret)
     return [
         link
         for link in site.links
         if is_ours(link)
-        or (
-            ours
-            and of_token.fullmatch(link["metadata"]["name"])
-            and text((link.get("spec") or {}).get("tlsCredentials")) == spec.name
-        )
+        or (redeemed and of_token.fullmatch(link["metadata"]["name"]) and text((link.get("spec") or {}).get("tlsCredentials")) == spec.name)
     ]
 
 
-def leads_to(link: Object, endpoints: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a Link is meant for one of these endpoints."""
-    wanted = {(text(one.get("host")), text(one.get("port"))) for one in endpoints}
-    given = (link.get("spec") or {}).get("endpoints") or []
-    return any((text(one.get("host")), text(one.get("port"))) in wanted for one in given)
-
-
-def decide(
-    spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, renew_before: datetime.timedelta | None = None
-) -> Plan:
+def decide(spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, renew_before: datetime.timedelta | None = None) -> Plan:
     """What to do about the link of a site.
 
     Args:
         hub: state of the hub.
         site: what the site has.
-        now: the time to judge by.
         renew_before: how long before its expiry the client certificate is renewed; half of its lifetime by default.
     """
     if hub.denied:
         since = f" since {hub.denied['since']}" if hub.denied.get("since") else ""
         return Plan(WITHHOLD, f"the site is denied{since}: its link is neither created nor renewed")
-    fault = _fault(spec, hub, site)
-    if fault:
-        return Plan(fault=fault)
-    remote, endpoints = state.uid(hub.site), state.status(hub.site).get("endpoints") or []
+    if hub.site is None:
+        return Plan(fault=f"there is no Site in namespace {spec.hub_namespace} of the hub: run federated.flower.site for the hub first")
+    if site.site is None:
+        return Plan(fault=f"there is no Site in namespace {spec.namespace}: the role skupper_site creates one")
+    remote = state.uid(hub.site)
+    if state.uid(site.site) == remote:
+        return Plan(fault=f"its namespace {spec.namespace} is the hub's own, which needs no link to itself: set flower_connectivity to direct")
     ours = own_links(spec, site)
     theirs = [link for link in site.links if link not in ours]
-    working = [link for link in theirs if state.works(link, remote, site.site)]
+    working = [link for link in theirs if works(link, remote, site.site)]
     if not ours:
-        for link in working or [link for link in theirs if leads_to(link, endpoints)]:
-            return Plan(
-                ADOPT,
-                f"{state.named(link)}, created by someone else, leads to the hub",
-                adopted=link,
-                warnings=(
-                    f"{state.named(link)} was created by someone else and leads to the hub: it is used as it is, and its "
-                    "certificate must be renewed by its owner",
-                ),
+        for link in working or [link for link in theirs if _is_meant_for(link, hub.site)]:
+            why = f"{state.named(link)}, created by someone else, leads to the hub"
+            warning = (
+                f"{state.named(link)} was created by someone else and leads to the hub: it is used as it is, and its "
+                "certificate must be renewed by its owner"
             )
-    if site.secret is not None and not is_ours(site.secret) and not is_redeemed(site.secret):
+            return Plan(ADOPT, why, adopted=link, warnings=(warning,))
+    if site.has_foreign_secret and site.secret is not None:
         return Plan(
             fault=f"{state.named({'kind': 'Secret', **site.secret})} exists already, and was not created by this collection. Delete "
             "it, or give the link another name (skupper_link_name)"
         )
-    warnings = tuple(
-        f"{state.named(link)}, created by someone else, leads to the hub, too; one link is sufficient"
-        for link in working
-    )
-    names = _names(ours)
+    warnings = tuple(f"{state.named(link)}, created by someone else, leads to the hub, too; one link is sufficient" for link in working)
+    plan = Plan(CERTIFICATE, names=link_names(spec, site), warnings=warnings)
     if trusted_ca(hub) != hub.ca:
-        return _held(spec, hub, site, now, Plan(HOLD, "", names=names, warnings=warnings))
-    if spec.mode == "token":
-        # The first Secret comes from a token; later ones come from the hub's Certificate, without a new Link.
-        if not ours or not site.entries.get("tls.crt"):
-            return Plan(TOKEN, "there is no link yet", names=names, warnings=warnings)
-        reason = link_credentials.fault(site.entries, hub.ca, now, renew_before)
-        if not reason:
-            return Plan(KEEP, "", names=names, warnings=warnings)
-        return Plan(CERTIFICATE, reason, names=names, warnings=warnings)
-    return Plan(CERTIFICATE, "", names=names, warnings=warnings)
+        return _hold(spec, hub, site, now, plan)
+    if spec.mode != "token":
+        return plan
+    # The first Secret comes from a token; later ones come from the hub's Certificate, without a new Link.
+    if not ours or not site.entries.get("tls.crt"):
+        return replace(plan, do=TOKEN, why="there is no link yet")
+    reason = link_credentials.fault(site.entries, hub.ca, now, renew_before)
+    return replace(plan, do=CERTIFICATE if reason else KEEP, why=reason)
 
 
-def _fault(spec: LinkSpec, hub: Hub, site: Site) -> str:
-    if hub.site is None:
-        return f"there is no Site in namespace {spec.hub_namespace} of the hub: run federated.flower.site for the hub first"
-    if site.site is None:
-        return f"there is no Site in namespace {spec.namespace}: the role skupper_site creates one"
-    if state.uid(site.site) == state.uid(hub.site):
-        return f"its namespace {spec.namespace} is the hub's own, which needs no link to itself: set flower_connectivity to direct"
-    return ""
+def works(obj: Object, remote: str, own_site: Object | None = None) -> bool:
+    """Whether a Link is up and leads to this Site. See C(state.link)."""
+    return bool(remote) and state.is_true(obj, "Ready") and state.link(obj, remote, own_site).ready
+
+
+def _is_meant_for(link: Object, site: Object) -> bool:
+    """Whether a Link has one of a Site's endpoints."""
+    wanted = {(text(one.get("host")), text(one.get("port"))) for one in state.status(site).get("endpoints") or []}
+    given = (link.get("spec") or {}).get("endpoints") or []
+    return any((text(one.get("host")), text(one.get("port"))) in wanted for one in given)
 
 
 def trusted_ca(hub: Hub) -> str:
@@ -191,7 +195,7 @@ def trusted_ca(hub: Hub) -> str:
     return known if link_credentials.refuses(hub.server, hub.ca) else hub.ca
 
 
-def _held(spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, plan: Plan) -> Plan:
+def _hold(spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, plan: Plan) -> Plan:
     """What to do while the hub's router would refuse a new certificate: the site keeps the one that it has, until it expires."""
     why = f"Secret {spec.hub_namespace}/{SITE_SERVER} of the hub does not contain the current CA of its Site"
     remedy = (
@@ -204,14 +208,14 @@ def _held(spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, plan: Pl
             fault=f"{spec.cluster} has no certificate that the hub's Skupper router accepts, and would get none, because {why}. {remedy}. "
             "Then run this playbook again"
         )
-    held = f"the link of {spec.cluster} keeps its certificate, because the hub's Skupper router would refuse a new one: {why}. {remedy}."
-    return replace(plan, warnings=(*plan.warnings, held))
+    kept = f"the link of {spec.cluster} keeps its certificate, because the hub's Skupper router would refuse a new one: {why}. {remedy}."
+    return replace(plan, do=HOLD, warnings=(*plan.warnings, kept))
 
 
-def _names(ours: Iterable[Object]) -> dict[str, str]:
-    """Group -> name of its Link."""
+def link_names(spec: LinkSpec, site: Site) -> dict[str, str]:
+    """Group of endpoints -> name of its Link, of ours."""
     found: dict[str, str] = {}
-    for link in sorted(ours, key=lambda one: one["metadata"]["name"]):
+    for link in sorted(own_links(spec, site), key=lambda one: one["metadata"]["name"]):
         for group in groups((link.get("spec") or {}).get("endpoints") or []):
             found.setdefault(group, link["metadata"]["name"])
     return found
@@ -222,17 +226,14 @@ def leftovers(spec: LinkSpec, site: Site) -> list[Object]:
 
     Skupper never replaces a Secret that is there: each of its tries would use up a redemption.
     """
-    going = [site.token] if is_ours(site.token) else []
-    going += own_links(spec, site)
-    if site.secret is not None and (is_ours(site.secret) or is_redeemed(site.secret)):
-        going.append(site.secret)
-    return [obj for obj in going if obj is not None]
+    secret = None if site.has_foreign_secret else site.secret
+    return [obj for obj in (site.token if is_ours(site.token) else None, *own_links(spec, site), secret) if obj is not None]
 
 
 def redeemed_uids(spec: LinkSpec, site: Site) -> list[str]:
     """Uids of the Secret and the Links that Skupper created from this collection's token."""
     secrets = [site.secret] if site.secret is not None and is_redeemed(site.secret) else []
-    return [uid for obj in [*secrets, *own_links(spec, site)] if (uid := text(obj["metadata"].get("uid")))]
+    return [uid for obj in [*secrets, *own_links(spec, site)] if (uid := state.uid(obj))]
 
 
 def outlived(spec: LinkSpec, site: Site) -> list[Object]:
@@ -261,11 +262,6 @@ def proxy_fault(spec: LinkSpec, secret: Object | None) -> str:
     )
 
 
-def redeemed_names(spec: LinkSpec, site: Site) -> dict[str, str]:
-    """Group -> name of the Links from a token."""
-    return _names(own_links(spec, site))
-
-
 def why_not(spec: LinkSpec, hub: Hub, found: Sequence[Object], own_site: Object | None = None) -> str:
     """Why a site is not linked; empty when it is.
 
@@ -274,53 +270,46 @@ def why_not(spec: LinkSpec, hub: Hub, found: Sequence[Object], own_site: Object 
         found: the Links that should lead to it.
         own_site: the site's Site, live.
     """
-    remote = state.uid(hub.site)
-    states = [(link, state.link(link, remote, own_site)) for link in found]
+    states = [(link, state.link(link, state.uid(hub.site), own_site)) for link in found]
     if any(one.ready for _link, one in states):
         return ""
-    if not found:
-        return f"there is no Link in namespace {spec.namespace}"
-    return "; ".join(f"{state.named(link)}: {one.why}" for link, one in states)
+    return "; ".join(f"{state.named(link)}: {one.why}" for link, one in states) or f"there is no Link in namespace {spec.namespace}"
 
 
-def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetime.datetime) -> state.TokenVerdict:
-    """What to do about the token of a site.
+class TokenVerdict(NamedTuple):
+    """What to do about a token and why."""
+
+    do: str
+    why: str = ""
+
+
+def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetime.datetime) -> TokenVerdict:
+    """What to do about the AccessToken of a site.
 
     Args:
         site: what the site has.
         grant: the hub's AccessGrant for the site, live.
         now: the time by the hub's clock.
     """
-    reported = "deleted" if grant is None else ": ".join(filter(None, state.grant(grant, now)))
-    foreign = site.secret is not None and not is_ours(site.secret) and not is_redeemed(site.secret)
-    return state.judge_token(
-        site.token,
-        reported,
-        linked=bool(own_links(spec, site)),
-        secret_in_the_way=f"{spec.namespace}/{spec.name}" if foreign else "",
-        ours=is_ours(site.token),
-    )
-
-
-__all__ = [
-    "ADOPT",
-    "CERTIFICATE",
-    "HOLD",
-    "KEEP",
-    "TOKEN",
-    "WITHHOLD",
-    "Hub",
-    "Plan",
-    "Site",
-    "decide",
-    "leads_to",
-    "leftovers",
-    "link_name",
-    "outlived",
-    "own_links",
-    "proxy_fault",
-    "redeemed_names",
-    "token_verdict",
-    "trusted_ca",
-    "why_not",
-]
+    token = site.token
+    if site.has_foreign_secret:
+        return TokenVerdict(
+            REFUSE,
+            f"Secret {spec.namespace}/{spec.name} exists already, and was not created by this collection: Skupper would not replace it, and "
+            "every try would use up a token. Delete it, or give the link another name (skupper_link_name)",
+        )
+    if token is None:
+        return TokenVerdict(ANEW, NO_TOKEN)
+    if not is_ours(token):
+        return TokenVerdict(
+            REFUSE,
+            f"{state.named(token)} was created by someone else and has not led to a link. Delete it, or give the link another name (skupper_link_name)",
+        )
+    message = text(state.status(token).get("message"))
+    if (state.status(token).get("redeemed") or state.is_true(token, "Redeemed")) and "deleted site" not in message:
+        return TokenVerdict(DONE) if own_links(spec, site) else TokenVerdict(ANEW, "it was redeemed, and its Link was deleted later")
+    for pattern, why in _FINAL:
+        if found := re.search(pattern, message):
+            known = "deleted" if grant is None else ": ".join(filter(None, state.grant(grant, now)))
+            return TokenVerdict(ANEW, why.format(grant=known, code=found[1] if found.groups() else ""))
+    return TokenVerdict(WAIT, message if message != "OK" and message else "the site's controller has not tried it yet")

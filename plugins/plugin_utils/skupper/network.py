@@ -1,7 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
 """Summary of the Skupper network, from the hub and from a site. Pure functions on live objects.
 
 The hub's view of others comes from their routers. Deleted links may remain there for a while (Skupper issue 2069).
@@ -9,9 +8,10 @@ The hub's view of others comes from their routers. Deleted links may remain ther
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..apply.readiness import State
 from ..base.object_names import FLEET_PORT
 from ..base.values import integer, text
 from ..manifests.skupper import FLEET
@@ -21,27 +21,25 @@ from .site_plan import active
 Object = Mapping[str, Any]
 
 
-def _short(site: Object) -> dict[str, Any]:
-    found = state.site(site)
+def _summary(site: Object) -> dict[str, Any]:
+    found, status = state.site(site), state.status(site)
     return {
         "name": site["metadata"]["name"],
         "uid": state.uid(site),
         "ready": found.ready,
         "trouble": found.why,
-        "endpoints": [f"{one.get('host')}:{one.get('port')}" for one in state.status(site).get("endpoints") or []],
-        "controller": (state.status(site).get("controller") or {}).get("version", ""),
+        "endpoints": [f"{one.get('host')}:{one.get('port')}" for one in status.get("endpoints") or []],
+        "controller": (status.get("controller") or {}).get("version", ""),
     }
 
 
-def of_hub(
-    sites: Iterable[Object], connectors: Iterable[Object], certificates: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def of_hub(sites: Iterable[Object], connectors: Iterable[Object], certificates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The view of the hub.
 
     Args:
         sites: Sites of its namespace.
         connectors: its Connectors.
-        certificates: public facts of C(rotation.facts).
+        certificates: public facts of C(rotation_plan.facts).
 
     Returns:
         C(site) (empty where there is none), C(linked) (name -> whether its link is up, of sites with a link to the hub),
@@ -50,34 +48,29 @@ def of_hub(
     site = active(sites)
     if site is None:
         return {}
-    mine = state.uid(site)
-    found: dict[str, bool] = {}
+    # Ours; without it those of someone else that may be used in its place, see C(site_plan.decide_connector).
+    found = list(connectors)
+    chosen = [one for one in found if one["metadata"]["name"] == FLEET]
+    chosen = chosen or [one for one in found if integer(one["spec"].get("port")) == FLEET_PORT or one["spec"].get("host")]
+    keys = sorted({text(one["spec"].get("routingKey")) for one in chosen})
+    linked: dict[str, bool] = {}
     listening = []
-    ways = _to_superlink(connectors)
-    keys = sorted({text(one["spec"].get("routingKey")) for one in ways})
     for other in state.status(site).get("network") or []:
         name = other.get("name") or other.get("id", "?")
         for link in other.get("links") or []:
-            if link.get("remoteSiteId") == mine:
-                found[name] = found.get(name, False) or bool(link.get("operational"))
+            if link.get("remoteSiteId") == state.uid(site):
+                linked[name] = linked.get(name, False) or bool(link.get("operational"))
         if any(one.get("routingKey") in keys and one.get("listeners") for one in other.get("services") or []):
             listening.append(name)
-    states = [state.connector(one) for one in ways] or [state.State(False, "there is no Connector to the SuperLink")]
-    connected = next((one for one in states if one.ready), states[0])
+    states = [state.connector(one) for one in chosen] or [State(False, "there is no Connector to the SuperLink")]
+    best = max(states, key=lambda one: one.ready)
     return {
-        "site": _short(site),
-        "linked": dict(sorted(found.items())),
+        "site": _summary(site),
+        "linked": dict(sorted(linked.items())),
         "listeners": sorted(listening),
-        "connector": {"ready": connected.ready, "trouble": connected.why, "keys": keys},
+        "connector": {"ready": best.ready, "trouble": best.why, "keys": keys},
         "certificates": list(certificates),
     }
-
-
-def _to_superlink(connectors: Iterable[Object]) -> list[Object]:
-    """Ours; without it those of someone else that may be used in its place, see C(site_plan.decide_connector)."""
-    found = list(connectors)
-    ours = [one for one in found if one["metadata"]["name"] == FLEET]
-    return ours or [one for one in found if integer(one["spec"].get("port")) == FLEET_PORT or one["spec"].get("host")]
 
 
 def of_site(
@@ -103,85 +96,74 @@ def of_site(
     site = active(sites)
     if site is None:
         return {}
-    reported = []
-    for link in links:
-        found = state.link(link, own_site=site)
-        entries = secrets.get((link.get("spec") or {}).get("tlsCredentials") or "") or {}
-        reported.append(
-            {
-                "name": link["metadata"]["name"],
-                "ready": found.ready,
-                "trouble": found.why,
-                "remote": state.status(link).get("remoteSiteName", ""),
-                "remote_uid": state.status(link).get("remoteSiteId", ""),
-                "not_after": link_credentials.describe(entries.get("tls.crt", "")).get("not_after", ""),
-            }
-        )
-    heard = []
-    for listener in listeners:
-        found = state.listener(listener, services.get(listener["spec"].get("host")))
-        heard.append(
-            {
-                "name": listener["metadata"]["name"],
-                "key": text(listener["spec"].get("routingKey")),
-                "address": f"{listener['spec'].get('host')}:{listener['spec'].get('port')}",
-                "ready": found.ready,
-                "trouble": found.why,
-            }
-        )
-    return {"site": _short(site), "links": reported, "listeners": heard}
+
+    def view(one: Object, found: State, **more: Any) -> dict[str, Any]:
+        return {"name": one["metadata"]["name"], "ready": found.ready, "trouble": found.why, **more}
+
+    def certificate(link: Object) -> str:
+        return (secrets.get((link.get("spec") or {}).get("tlsCredentials") or "") or {}).get("tls.crt", "")
+
+    return {
+        "site": _summary(site),
+        "links": [
+            view(
+                link,
+                state.link(link, own_site=site),
+                remote=state.status(link).get("remoteSiteName", ""),
+                remote_uid=state.status(link).get("remoteSiteId", ""),
+                not_after=link_credentials.describe(certificate(link)).get("not_after", ""),
+            )
+            for link in links
+        ],
+        "listeners": [
+            view(
+                one,
+                state.listener(one, services.get(one["spec"].get("host"))),
+                key=text(one["spec"].get("routingKey")),
+                address=f"{one['spec'].get('host')}:{one['spec'].get('port')}",
+            )
+            for one in listeners
+        ],
+    }
 
 
-def problems(
-    hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], now: Any, within: Any
-) -> list[str]:
+def problems(hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], now: Any, within: Any) -> list[str]:
     """Sentences on what is wrong with the network.
 
     Args:
         hub_name: inventory name of the hub.
         hub: the result of C(of_hub).
         sites: inventory name -> the result of C(of_site), of the checked sites that are reached through Skupper.
-        now: the time to judge by.
         within: how early an expiry is reported.
     """
     if not hub:
-        return (
-            [f"hub {hub_name}: there is no Skupper site, and {', '.join(sites)} would be reached through it"]
-            if sites
-            else []
-        )
-    reported = []
-    if not hub["site"]["ready"]:
-        reported.append(f"hub {hub_name}: Skupper site {hub['site']['name']} is not ready: {hub['site']['trouble']}")
+        return [f"hub {hub_name}: there is no Skupper site, and {', '.join(sites)} would be reached through it"] if sites else []
+    found = [] if hub["site"]["ready"] else [f"Skupper site {hub['site']['name']} is not ready: {hub['site']['trouble']}"]
     if not hub["connector"]["ready"]:
-        reported.append(f"hub {hub_name}: the Connector to the SuperLink is not ready: {hub['connector']['trouble']}")
-    reported += [f"hub {hub_name}: {word}" for word in link_credentials.ending(hub["certificates"], now, within)]
-    ours = set()
+        found.append(f"the Connector to the SuperLink is not ready: {hub['connector']['trouble']}")
+    found += link_credentials.ending(hub["certificates"], now, within)
+    reported = [f"hub {hub_name}: {sentence}" for sentence in found]
     for name, site in sites.items():
-        ours.add((site.get("site") or {}).get("name"))
-        reported += [f"{name}: {word}" for word in _site_problems(site, hub, now, within)]
-    for name, up in hub["linked"].items():
-        if up and name not in ours:
-            reported.append(f"{name} is linked to the hub through Skupper, but is not one of the checked sites")
-    return reported
+        reported += [f"{name}: {sentence}" for sentence in _site_problems(site, hub, now, within)]
+    ours = {(site.get("site") or {}).get("name") for site in sites.values()}
+    strangers = [name for name, up in hub["linked"].items() if up and name not in ours]
+    return reported + [f"{name} is linked to the hub through Skupper, but is not one of the checked sites" for name in strangers]
 
 
-def _site_problems(site: Mapping[str, Any], hub: Mapping[str, Any], now: Any, within: Any) -> list[str]:
+def _site_problems(site: Mapping[str, Any], hub: Mapping[str, Any], now: Any, within: Any) -> Iterator[str]:
     if not site:
-        return ["there is no Skupper site"]
-    reported = []
+        yield "there is no Skupper site"
+        return
     if not site["site"]["ready"]:
-        reported.append(f"Skupper site {site['site']['name']} is not ready: {site['site']['trouble']}")
+        yield f"Skupper site {site['site']['name']} is not ready: {site['site']['trouble']}"
     good = [link for link in site["links"] if link["ready"] and link["remote_uid"] == hub["site"]["uid"]]
     if not good:
         why = "; ".join(f"{link['name']}: {link['trouble'] or 'it leads elsewhere'}" for link in site["links"])
-        reported.append(f"it is not linked to the hub: {why or 'it has no Link'}")
+        yield f"it is not linked to the hub: {why or 'it has no Link'}"
     # Links and Listeners that others have in this namespace are not the federation's.
-    facts = [{"what": f"the certificate of its link {link['name']}", **link} for link in good or site["links"]]
-    reported += link_credentials.ending(facts, now, within)
+    yield from link_credentials.ending([{"what": f"the certificate of its link {link['name']}", **link} for link in good or site["links"]], now, within)
     keys = hub["connector"]["keys"]
     own = [one for one in site["listeners"] if one["key"] in keys] if keys else site["listeners"]
-    reported += [f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in own if not one["ready"]]
+    yield from (f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in own if not one["ready"])
     if not own:
-        reported.append(f"it has no Listener for the SuperLink (routing key {', '.join(keys) or 'not known'})")
-    return reported
+        yield f"it has no Listener for the SuperLink (routing key {', '.join(keys) or 'not known'})"

@@ -23,26 +23,15 @@ from ..marks.owners import PART_HUB, PART_SITE
 
 Object = Mapping[str, Any]
 
-_CONTROLLED = "internal.skupper.io/controlled"
-
 #: The sets whose records show the end, in the order in which they count.
 RECORDS = (skupper.applyset(skupper.LISTENER), skupper.applyset(skupper.LINK), SUPERLINK)
 
-_GROUP = skupper.API.partition("/")[0]
+_GROUP = API.partition("/")[0]
 _OF_HUB = {(_GROUP, kind) for kind in ("Connector", "Certificate", "AccessGrant")}
 _OF_SITE = {(_GROUP, kind) for kind in ("Listener", "Link", "AccessToken")}
 
 # Kinds that users create; Skupper creates the others itself.
-_KINDS = (
-    "Site",
-    "Link",
-    "Listener",
-    "Connector",
-    "AccessGrant",
-    "AccessToken",
-    "MultiKeyListener",
-    "AttachedConnector",
-)
+_KINDS = ("Site", "Link", "Listener", "Connector", "AccessGrant", "AccessToken", "MultiKeyListener", "AttachedConnector")
 
 
 def is_ours(obj: Object | None) -> bool:
@@ -62,10 +51,10 @@ def owners(obj: Object | None, kind: str) -> list[str]:
     return [str(one.get("uid")) for one in listed if one.get("kind") == kind]
 
 
-def is_made(secret: Object) -> bool:
+def is_issued(secret: Object) -> bool:
     """Whether Skupper created a Secret for one of its Certificates. It recreates only what it created; what a user has put there it leaves alone
     (2.2, internal/kube/certificates/mgr.go; doc/tls/README.md, «Using user-provided CAs»)."""
-    return _CONTROLLED in (secret["metadata"].get("annotations") or {}) or bool(owners(secret, "Certificate"))
+    return "internal.skupper.io/controlled" in (secret["metadata"].get("annotations") or {}) or bool(owners(secret, "Certificate"))
 
 
 def is_redeemed(secret: Object | None) -> bool:
@@ -95,7 +84,6 @@ def end_error(namespace: str, end: str, *, hub: bool, removing: bool = False) ->
     """Why one end must not touch a namespace, a sentence without its full stop; empty if it may.
 
     Args:
-        namespace: its name.
         end: whose it is, what C(end_of) returned.
         hub: whether the one who asks is the hub.
         removing: whether its parts of the network are to be removed.
@@ -131,9 +119,5 @@ def objects_of_others(cluster: Cluster, namespace: str) -> list[str]:
         except NotServed:
             continue
         ours |= {str(one["metadata"]["uid"]) for one in listed if kind == "Site" and is_ours(one)}
-        found += [
-            f"{kind} {one['metadata']['name']}"
-            for one in listed
-            if not is_ours(one) and not ours & set(owners(one, "Site"))
-        ]
+        found += [f"{kind} {one['metadata']['name']}" for one in listed if not is_ours(one) and not ours & set(owners(one, "Site"))]
     return found

@@ -70,6 +70,11 @@ def stage(hub: Hub) -> str:
     return SETTLED if link_credentials.same_authorities(trusted, certificates.first(hub.ca)) else TRIMMED
 
 
+def is_rotating(hub: Hub) -> bool:
+    """Whether a rotation of the CA was started and is not complete."""
+    return stage(hub) in (BEGUN, OVERLAP)
+
+
 def facts(hub: Hub) -> list[dict[str, Any]]:
     """Public facts of all certificates of the hub: C(what), C(kind) and those of C(credentials.describe)."""
     found = [
@@ -87,33 +92,22 @@ def due(hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | Non
 
     Args:
         hub: content of the hub's Secrets.
-        now: the time to judge by.
         renew_before: how long before its expiry; half of its lifetime by default.
     """
-    found: dict[str, str] = {}
-    if stage(hub) in (BEGUN, OVERLAP):
-        found[CA] = "the rotation of the CA was started"
-    elif hub.ca:
-        reason = link_credentials.due(hub.ca, now, renew_before)
-        if reason:
-            found[CA] = reason
-    if hub.server.get("tls.crt"):
-        reason = link_credentials.due(hub.server["tls.crt"], now, renew_before)
-        if reason:
-            found[SERVER] = reason
     late = [site for site, pem in sorted(hub.links.items()) if link_credentials.due(pem, now, renew_before)]
-    if late:
-        found[LINK] = f"those of {', '.join(late)} expire"
-    return found
+    found = {
+        CA: "the rotation of the CA was started" if is_rotating(hub) else link_credentials.due(hub.ca, now, renew_before),
+        SERVER: link_credentials.due(hub.server.get("tls.crt", ""), now, renew_before),
+        LINK: f"those of {', '.join(late)} expire" if late else "",
+    }
+    return {kind: why for kind, why in found.items() if why}
 
 
-def todo(
-    choice: str, hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | None = None
-) -> dict[str, str]:
+def todo(choice: str, hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | None = None) -> dict[str, str]:
     """Kind -> why it is replaced, for what was requested (C(CHOICES)); a started rotation is always resumed."""
     found = due(hub, now, renew_before)
     if choice != DUE:
-        found = {kind: why for kind, why in found.items() if kind == CA and stage(hub) in (BEGUN, OVERLAP)}
+        found = {kind: why for kind, why in found.items() if kind == CA and is_rotating(hub)}
         found.setdefault(choice, "it was requested")
     return found
 
@@ -127,15 +121,13 @@ def next_step(hub: Hub, wanted: Iterable[str], *, changed_over: bool) -> str:
         changed_over: whether every site has a certificate of the current CA and trusts it.
     """
     now, kinds = stage(hub), set(wanted)
-    if now == NONE:
-        return ""
     if now == BEGUN:
         return TRUST_BOTH
     if now == OVERLAP:
         return REPLACE_SERVER if changed_over else ""
-    if CA in kinds:
-        return REPLACE_CA
-    return REPLACE_SERVER if SERVER in kinds else ""
+    if now == NONE:
+        return ""
+    return REPLACE_CA if CA in kinds else REPLACE_SERVER if SERVER in kinds else ""
 
 
 def first_of_revocation(hub: Hub, since: datetime.datetime | None) -> str:
@@ -148,23 +140,19 @@ def first_of_revocation(hub: Hub, since: datetime.datetime | None) -> str:
         hub: content of the hub's Secrets.
         since: since when the hub has issued nothing for the site, by the hub's clock; None when it has until now, or it is not known.
     """
-    if stage(hub) not in (BEGUN, OVERLAP):
+    if not is_rotating(hub):
         return ""
     start = datetime.datetime.fromisoformat(link_credentials.describe(hub.ca)["not_before"])
     return REPLACE_CA if since is None or start <= since else ""
 
 
-def lagging(
-    hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]], excused: str = "", denials: Mapping[str, Mapping[str, Any]] | None = None
-) -> dict[str, str]:
-    """Site -> why it has not changed over to the current CA. One that is denied need not, unless it is for a time.
+def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Site -> why it has not changed over to the current CA.
 
     Args:
         hub: content of the hub's Secrets.
         sites: all that must.
         reports: results of the action C(skupper_link), each with C(site).
-        excused: a site that need not, because it is revoked.
-        denials: site -> its denial in the ledger.
     """
     wanted = link_credentials.describe(hub.ca).get("serial")
     reported = {report["site"]: report for report in reports if report.get("site")}
@@ -172,9 +160,6 @@ def lagging(
     for site in sites:
         report = reported.get(site) or {}
         link = report.get("link") or {}
-        denial = (denials or {}).get(site) or {}
-        if site == excused or (denial and not denial.get("holder")):
-            continue
         if not link:
             found[site] = str(report.get("msg") or "this run did not reach it")
         elif link.get("adopted"):
@@ -197,6 +182,5 @@ def strangers(site: Mapping[str, Any] | None, known: Iterable[str]) -> list[str]
     return sorted(
         one.get("name") or one.get("id", "?")
         for one in state.status(site).get("network") or []
-        if one.get("id") not in (mine, *ours)
-        and any(link.get("remoteSiteId") == mine and link.get("operational") for link in one.get("links") or [])
+        if one.get("id") not in (mine, *ours) and any(link.get("remoteSiteId") == mine and link.get("operational") for link in one.get("links") or [])
     )

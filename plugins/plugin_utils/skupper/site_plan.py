@@ -17,16 +17,13 @@ from .ownership import is_ours, owners, split
 
 Object = Mapping[str, Any]
 
-# Skupper's own label on the Service of a Listener.
-_OF_LISTENER = "internal.skupper.io/listener"
-
 
 @dataclass(frozen=True)
-class SitePlan:
-    """What to do.
+class Plan:
+    """What to do: use someone else's object, or create ours.
 
     Attributes:
-        adopted: a Site that someone else created, and that is used as it is.
+        adopted: an object that someone else created, and that is used as it is.
         former: Sites of ours with another name, which must be gone before the new one is created.
         leaving: Sites that are being deleted, which must be waited for.
         fault: why nothing can be done, a sentence without its full stop.
@@ -40,10 +37,15 @@ class SitePlan:
     warnings: tuple[str, ...] = ()
 
 
+def _adopt(one: Object, leaving: tuple[Object, ...] = ()) -> Plan:
+    warning = f"{state.named(one)} was created by someone else: it is used as it is, and never changed or deleted"
+    return Plan(adopted=one, leaving=leaving, warnings=(warning,))
+
+
 def active(found: Iterable[Object]) -> Object | None:
     """The Site that Skupper serves; of several the one that is not refused as a second one."""
     candidates = [site for site in found if not site["metadata"].get("deletionTimestamp")]
-    good = [site for site in candidates if state.SECOND_SITE not in state.said(site, "Configured")]
+    good = [site for site in candidates if state.SECOND_SITE not in state.message_of(site, "Configured")]
     return next(iter(good or candidates), None)
 
 
@@ -60,61 +62,43 @@ def has_own(spec: NetworkSiteSpec, found: Iterable[Object]) -> bool:
     return any(is_ours(site) and site["metadata"]["name"] == spec.site_name for site in found)
 
 
-def decide_site(spec: NetworkSiteSpec, found: Iterable[Object], end: str = "") -> SitePlan:
+def decide_site(spec: NetworkSiteSpec, found: Iterable[Object], end: str = "") -> Plan:
     """What to do about the Sites of the namespace.
 
     Args:
         found: all Sites there, live.
         end: whose the namespace is, see C(ownership.end_of). A Site of the other end is never replaced.
     """
-    fault = ownership.end_error(spec.namespace, end, hub=spec.hub)
-    if fault:
-        return SitePlan(fault=fault)
+    if fault := ownership.end_error(spec.namespace, end, hub=spec.hub):
+        return Plan(fault=fault)
     leaving = tuple(site for site in found if site["metadata"].get("deletionTimestamp"))
     ours, theirs = split(site for site in found if not site["metadata"].get("deletionTimestamp"))
     if len(theirs) > 1 or (ours and theirs):
-        return SitePlan(leaving=leaving, fault=_several([*ours, *theirs]))
-    if theirs:
-        return _adopt_site(spec, theirs[0], leaving)
-    wanted = spec.site_name
-    former = tuple(site for site in ours if site["metadata"]["name"] != wanted)
-    warnings = tuple(
-        f"{state.named(site)} is replaced by a Site named {wanted}: its links are recreated" for site in former
-    )
-    return SitePlan(former=former, leaving=leaving, warnings=warnings)
-
-
-def _several(found: list[Object]) -> str:
-    served = active(found)
-    reported = ", ".join(
-        f"{site['metadata']['name']} ({'ours' if is_ours(site) else 'created by someone else'}"
-        f"{', the one that Skupper serves' if site is served else ''})"
-        for site in found
-    )
-    namespace = found[0]["metadata"]["namespace"]
-    return (
-        f"namespace {namespace} has {len(found)} Sites: {reported}. Skupper serves one for a namespace. Delete those that are not "
-        f"wanted (kubectl -n {namespace} delete site NAME)"
-    )
-
-
-def _adopt_site(spec: NetworkSiteSpec, site: Object, leaving: tuple[Object, ...]) -> SitePlan:
-    name, namespace = site["metadata"]["name"], site["metadata"]["namespace"]
-    access = text((site.get("spec") or {}).get("linkAccess"))
-    if spec.has_access and access in NO_ACCESS and not state.status(site).get("endpoints"):
-        patch = f'{{"spec":{{"linkAccess":"{spec.link_access}"}}}}'
-        return SitePlan(
-            leaving=leaving,
-            fault=f"{state.named(site)} was created by someone else and lets no other site link to it. Its owner may open it "
-            f"(kubectl -n {namespace} patch site {name} --type merge -p '{patch}'), or delete it, and this role creates its own",
+        listed = [*ours, *theirs]
+        served, namespace = active(listed), spec.namespace
+        names = ", ".join(
+            f"{site['metadata']['name']} ({'ours' if is_ours(site) else 'created by someone else'}"
+            f"{', the one that Skupper serves' if site is served else ''})"
+            for site in listed
         )
-    return SitePlan(
-        adopted=site,
-        leaving=leaving,
-        warnings=(
-            f"{state.named(site)} was created by someone else: it is used as it is, and never changed or deleted",
-        ),
-    )
+        return Plan(
+            leaving=leaving,
+            fault=f"namespace {namespace} has {len(listed)} Sites: {names}. Skupper serves one for a namespace. Delete those that are not "
+            f"wanted (kubectl -n {namespace} delete site NAME)",
+        )
+    if theirs:
+        access = text((theirs[0].get("spec") or {}).get("linkAccess"))
+        if not spec.has_access or access not in NO_ACCESS or state.status(theirs[0]).get("endpoints"):
+            return _adopt(theirs[0], leaving)
+        patch = f'{{"spec":{{"linkAccess":"{spec.link_access}"}}}}'
+        return Plan(
+            leaving=leaving,
+            fault=f"{state.named(theirs[0])} was created by someone else and lets no other site link to it. Its owner may open it (kubectl -n "
+            f"{spec.namespace} patch site {theirs[0]['metadata']['name']} --type merge -p '{patch}'), or delete it, and this role creates its own",
+        )
+    former = tuple(site for site in ours if site["metadata"]["name"] != spec.site_name)
+    warnings = tuple(f"{state.named(site)} is replaced by a Site named {spec.site_name}: its links are recreated" for site in former)
+    return Plan(former=former, leaving=leaving, warnings=warnings)
 
 
 def dependents(site_uid: str, objects: Iterable[Object]) -> list[str]:
@@ -125,107 +109,68 @@ def dependents(site_uid: str, objects: Iterable[Object]) -> list[str]:
     return [state.named(obj) for obj in objects if site_uid in owners(obj, "Site")]
 
 
-@dataclass(frozen=True)
-class ListenerPlan:
-    """What to do: use someone else's object, or create ours.
-
-    Attributes:
-        adopted: someone else's Listener or Connector that does the same.
-        fault: why nothing can be done, a sentence without its full stop.
-        warnings: sentences.
-    """
-
-    adopted: Object | None = None
-    fault: str = ""
-    warnings: tuple[str, ...] = ()
-
-
-def of_listener(service: Object | None) -> bool:
-    """Whether Skupper created a Service for a Listener."""
-    if service is None:
-        return False
-    labels = service["metadata"].get("labels") or {}
-    chosen = (service.get("spec") or {}).get("selector") or {}
-    return _OF_LISTENER in labels or ROUTER.items() <= chosen.items()
-
-
-def decide_listener(spec: ListenerSpec, found: Iterable[Object], service: Object | None) -> ListenerPlan:
+def decide_listener(spec: ListenerSpec, found: Iterable[Object], service: Object | None) -> Plan:
     """What to do about the Listener.
 
     Args:
         found: all Listeners of the namespace, live.
         service: the Service of the Listener's host, live.
     """
-    host, port, key = spec.host, spec.port, spec.key
-    _ours, theirs = split(found)
-    for one in theirs:
+    host, port = spec.host, spec.port
+    for one in split(found)[1]:
         given = one.get("spec") or {}
         same_host = text(given.get("host")) == host
-        same_port, same_key = integer(given.get("port")) == port, text(given.get("routingKey")) == key
+        same_port, same_key = integer(given.get("port")) == port, text(given.get("routingKey")) == spec.key
+        fault = ""
         if same_host and same_port and same_key:
-            return _adopt_listener(one)
-        at = f"{state.named(one)}, created by someone else,"
+            return _adopt(one)
         if same_host and same_port:
-            return ListenerPlan(
-                fault=f"{at} serves {host}:{port} for another routing key ({given.get('routingKey')}). Delete it, use its key "
+            fault = (
+                f"serves {host}:{port} for another routing key ({given.get('routingKey')}). Delete it, use its key "
                 "(skupper_listener_routing_key), or select another host (skupper_listener_host)"
             )
-        if same_host and same_key:
-            return ListenerPlan(
-                fault=f"{at} serves {host} on port {given.get('port')}, and SuperNodes would connect to {port}. Set skupper_listener_port to "
+        elif same_host and same_key:
+            fault = (
+                f"serves {host} on port {given.get('port')}, and SuperNodes would connect to {port}. Set skupper_listener_port to "
                 f"{given.get('port')} to use it, or delete it"
             )
-        if one["metadata"]["name"] == FLEET:
-            return ListenerPlan(
-                fault=f"{at} has the name of ours, and serves {given.get('host')}:{given.get('port')}. Delete it, or use it: set "
+        elif one["metadata"]["name"] == FLEET:
+            fault = (
+                f"has the name of ours, and serves {given.get('host')}:{given.get('port')}. Delete it, or use it: set "
                 "skupper_listener_host, skupper_listener_port and skupper_listener_routing_key to its own"
             )
-    if service is not None and not of_listener(service):
-        return ListenerPlan(
-            fault=f"Service {service['metadata']['namespace']}/{host} exists already, and was not created by Skupper: a Listener would not "
-            "get a Service. Select another host (skupper_listener_host), or delete the Service"
-        )
-    return ListenerPlan()
+        if fault:
+            return Plan(fault=f"{state.named(one)}, created by someone else, {fault}")
+    if service is not None:
+        chosen = (service.get("spec") or {}).get("selector") or {}
+        of_skupper = "internal.skupper.io/listener" in (service["metadata"].get("labels") or {}) or ROUTER.items() <= chosen.items()
+        if not of_skupper:
+            return Plan(
+                fault=f"Service {service['metadata']['namespace']}/{host} exists already, and was not created by Skupper: a Listener would not "
+                "get a Service. Select another host (skupper_listener_host), or delete the Service"
+            )
+    return Plan()
 
 
-def decide_connector(spec: ListenerSpec, found: Iterable[Object]) -> ListenerPlan:
+def decide_connector(spec: ListenerSpec, found: Iterable[Object]) -> Plan:
     """What to do about the Connector.
 
     Args:
         found: all Connectors of the namespace, live.
     """
-    key = spec.key
-    _ours, theirs = split(found)
-    for one in theirs:
-        given = one.get("spec") or {}
-        at = f"{state.named(one)}, created by someone else,"
-        if text(given.get("routingKey")) == key:
+    for one in split(found)[1]:
+        given, fault = one.get("spec") or {}, ""
+        if text(given.get("routingKey")) == spec.key:
             if integer(given.get("port")) == FLEET_PORT or given.get("host"):
-                return _adopt_listener(one)
-            return ListenerPlan(
-                fault=f"{at} leads to port {given.get('port')}, but sites are served on {FLEET_PORT}. Delete it, correct its port, or "
+                return _adopt(one)
+            fault = (
+                f"leads to port {given.get('port')}, but sites are served on {FLEET_PORT}. Delete it, correct its port, or "
                 "select another key (skupper_listener_routing_key)"
             )
-        if one["metadata"]["name"] == FLEET:
-            return ListenerPlan(
-                fault=f"{at} has the name of ours, and another routing key ({given.get('routingKey')}). Delete it, or use "
-                "its key (skupper_listener_routing_key)"
+        elif one["metadata"]["name"] == FLEET:
+            fault = (
+                f"has the name of ours, and another routing key ({given.get('routingKey')}). Delete it, or use its key (skupper_listener_routing_key)"
             )
-    return ListenerPlan()
-
-
-def _adopt_listener(one: Object) -> ListenerPlan:
-    return ListenerPlan(
-        adopted=one,
-        warnings=(
-            f"{state.named(one)} was created by someone else: it is used as it is, and never changed or deleted",
-        ),
-    )
-
-
-def chosen(plan: ListenerPlan, found: Iterable[Object]) -> Object | None:
-    """The object to wait for: the adopted one, or ours."""
-    if plan.adopted is not None:
-        name = plan.adopted["metadata"]["name"]
-        return next((one for one in found if one["metadata"]["name"] == name), None)
-    return next((one for one in found if one["metadata"]["name"] == FLEET and is_ours(one)), None)
+        if fault:
+            return Plan(fault=f"{state.named(one)}, created by someone else, {fault}")
+    return Plan()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..apply.readiness import condition
 from ..base.values import text
@@ -19,13 +19,11 @@ from ..manifests.common_objects import AUTO, BASELINE, ENFORCE, RESTRICTED
 from ..spec.network_spec import NetworkSiteSpec
 from .ownership import is_ours
 
-# The one oldest release whose controller does what is counted on here.
-OLDEST = (2, 2, 1)
-_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)\.([0-9]+)(?:[-+.].*)?")
-
 Object = Mapping[str, Any]
 
-_VIOLATED = re.compile(r'violates PodSecurity "([a-z]+):')
+# The oldest release whose controller does what is counted on here.
+OLDEST = (2, 2, 1)
+_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)\.([0-9]+)(?:[-+].*)?")
 
 
 def parse_version(value: Any) -> tuple[int, int, int] | None:
@@ -48,34 +46,17 @@ def version_fault(value: Any) -> str:
     )
 
 
-class Refusal(NamedTuple):
-    """Why the pods of a Deployment are refused; C(hopeless) means that waiting cannot help."""
-
-    why: str
-    hopeless: bool = False
-
-
 def enforced(namespace: Object | None) -> str:
     """The level in the labels of a namespace; empty for none."""
     return text((((namespace or {}).get("metadata") or {}).get("labels") or {}).get(ENFORCE))
 
 
 def is_to_change(spec: NetworkSiteSpec, namespace: Object | None) -> bool:
-    """Whether a namespace of ours enforces a level that refuses routers, and must be lowered.
-
-    Args:
-        namespace: live.
-    """
-    may = spec.create_namespace and spec.pod_security == AUTO
-    return may and is_ours(namespace) and enforced(namespace) == RESTRICTED
+    """Whether a live namespace of ours enforces a level that refuses routers, and must be lowered."""
+    return spec.create_namespace and spec.pod_security == AUTO and is_ours(namespace) and enforced(namespace) == RESTRICTED
 
 
-def patch() -> dict[str, Any]:
-    """What changes of such a namespace, as a merge patch."""
-    return {"metadata": {"labels": {ENFORCE: BASELINE}}}
-
-
-def foresee(spec: NetworkSiteSpec, namespace: Object | None, *, running: bool) -> str:
+def level_warning(spec: NetworkSiteSpec, namespace: Object | None, *, running: bool) -> str:
     """Message before anything is changed; may be empty.
 
     Args:
@@ -87,36 +68,30 @@ def foresee(spec: NetworkSiteSpec, namespace: Object | None, *, running: bool) -
     reported = f"namespace {spec.namespace} enforces Pod Security {RESTRICTED}, which refuses Skupper's routers: they set no seccompProfile"
     if is_to_change(spec, namespace):
         return f"{reported}. From now on it enforces {BASELINE}, and warns at {RESTRICTED}; flower_pod_security: {RESTRICTED} keeps it as it is"
-    return "" if running else f"{reported}. {_way_out(spec.namespace)}"
+    return "" if running else f"{reported}. {_level_remedy(spec.namespace)}"
 
 
-def _way_out(namespace: str) -> str:
+def _level_remedy(namespace: str) -> str:
     return (
         f"Set flower_pod_security to {AUTO} or {BASELINE}; where someone else owns the namespace, have it labelled "
         f"(kubectl label namespace {namespace} {ENFORCE}={BASELINE} --overwrite)"
     )
 
 
-def refusal(deployments: Iterable[Object], namespace: Object | None) -> Refusal | None:
-    """Why there are no router pods; None where Kubernetes does not refuse to create them.
+def refusal(deployments: Iterable[Object], namespace: Object | None) -> tuple[str, bool]:
+    """Why Kubernetes refuses the pods of routers, and whether waiting cannot help; empty where it does not refuse them.
 
     Args:
         deployments: the routers' Deployments.
-        namespace: their namespace, live.
+        namespace: their namespace, live. A level that was lowered since then helps when Kubernetes tries again.
     """
     for one in deployments:
-        failed = condition(one, "ReplicaFailure")
-        if failed and failed.get("status") == "True":
-            name, where = one["metadata"]["name"], one["metadata"].get("namespace", "")
-            said = f"Kubernetes refuses the pods of Deployment {name}: {text(failed.get('message')) or failed.get('reason')}"
-            violated = _VIOLATED.search(said)
-            if violated is None:
-                return Refusal(said)
-            now = enforced(namespace)
-            if now and now != violated[1]:
-                return Refusal(
-                    f"{said}. The namespace enforces {now} now. Kubernetes retries after a while; to have it retry at once: kubectl "
-                    f"-n {where} rollout restart deployment {name}"
-                )
-            return Refusal(f"{said}. {_way_out(where)}", True)
-    return None
+        failed = condition(one, "ReplicaFailure") or {}
+        if failed.get("status") != "True":
+            continue
+        why = f"Kubernetes refuses the pods of Deployment {one['metadata']['name']}: {text(failed.get('message')) or failed.get('reason')}"
+        violated = re.search(r'violates PodSecurity "([a-z]+):', why)
+        if violated and enforced(namespace) in ("", violated[1]):
+            return f"{why}. {_level_remedy(one['metadata'].get('namespace', ''))}", True
+        return why, False
+    return "", False

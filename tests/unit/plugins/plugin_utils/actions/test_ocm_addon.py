@@ -33,7 +33,7 @@ class Run:
         self.live, self.selected, self.binding = live, selected, binding
         monkeypatch.setattr(ocm_addon, "apply_objects", self._apply)
         nothing = {"changed": False, "objects": [], "diff": [], "warnings": [], "msg": ""}
-        monkeypatch.setattr(ocm_addon.Cleanup, "clean", lambda _self, params: self.steps.append(f"clean up after {params['addon']}") or nothing)
+        monkeypatch.setattr(ocm_addon.Cleanup, "clean", lambda cleanup: self.steps.append(f"clean up after {cleanup._params['addon']}") or nothing)
         monkeypatch.setattr(ocm_addon.placement_switch, "loss", lambda *_given: loss)
         monkeypatch.setattr(Handover, "wait", lambda _self: self._wait())
         monkeypatch.setattr(Handover, "wait_until_taken_over", lambda _self: self.steps.append("taken over"))

@@ -67,8 +67,8 @@ def test_so_it_does_behind_open_cluster_management(monkeypatch: pytest.MonkeyPat
     cluster = Cluster(time, stateful_set, stuck)
     one: Any = object.__new__(delivery.Delivery)
     one.spec = SimpleNamespace(cluster="site-a", ocm_cluster="site-a", ocm_addon="a")
-    one.references, one._addon, one._work = [], dict, lambda: None
-    monkeypatch.setattr(delivery.addons, "addon_state", lambda *_given: SimpleNamespace(done=True, failed=False, why=""))
+    one.references, one.hub = [], SimpleNamespace(get=lambda *_which: None)
+    monkeypatch.setattr(delivery.statuses, "addon_state", lambda *_given: SimpleNamespace(ready=True, failed=False, why=""))
     monkeypatch.setattr(delivery.nodes_work, "live_sets", lambda _work: [cluster.get()])
     monkeypatch.setattr(delivery.nodes_work, "state", lambda _work: stateful(cluster.get()))
     monkeypatch.setattr(delivery.nodes_work, "trouble", lambda _work: "")

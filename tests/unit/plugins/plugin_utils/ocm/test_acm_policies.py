@@ -14,7 +14,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm_policies, addon_objects
 from ansible_collections.federated.flower.tests.unit import specs
 
 ON = {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True, "acm": True}
@@ -82,14 +81,6 @@ def test_no_release_is_in_it(rendered):
     assert rendered(version="1.40.0") == rendered(version="1.41.0")
 
 
-def test_the_texts_of_alerts_reach_prometheus(rendered):
-    objects = rendered()
-    rules = wanted(parts(objects)["rules"])[1]
-    assert "{{ $labels." in str(rules)
-    for item in (objects[1], *parts(objects).values()):
-        assert item["metadata"]["annotations"]["policy.open-cluster-management.io/disable-templates"] == "true"
-
-
 def test_patches_are_in_it(rendered):
     patches = [{"target": {"kind": "PrometheusRule", "name": "superlink-metrics"}, "patch": {"metadata": {"labels": {"release": "corporate"}}}}]
     assert wanted(parts(rendered(patches=patches))["rules"])[1]["metadata"]["labels"]["release"] == "corporate"
@@ -100,10 +91,6 @@ def test_it_is_bound_to_the_cluster_of_the_hub(rendered):
     assert placement["spec"]["predicates"] == [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"name": "hub-eu"}}}}]
     assert binding["placementRef"]["name"] == placement["metadata"]["name"] and binding["subjects"][0]["name"] == policy["metadata"]["name"]
     assert {part["spec"]["remediationAction"] for part in parts([placement, policy, binding]).values()} == {"enforce"}
-
-
-def test_without_a_list_of_metrics(rendered):
-    assert list(parts(rendered(metrics={**ON, "acm": False}))) == ["rules"]
 
 
 @pytest.mark.parametrize(("settings", "changes", "words"), [
@@ -135,13 +122,6 @@ def test_every_object_of_the_baseline_is_taken_whole(name, ocm_addon_spec, schem
 
 def test_golden_of_the_baseline(ocm_addon_spec, golden):
     golden("acm-policy", specs.ocm_policy_objects(ocm_addon_spec()))
-
-
-def test_it_is_bound_to_the_clusters_of_the_add_on(ocm_addon_spec, parsed_addon):
-    policy, binding = specs.ocm_policy_objects(ocm_addon_spec(placement="oncology-sites"))
-    placement = addon_objects.placement(parsed_addon(placement="oncology-sites"))
-    assert binding["placementRef"]["name"] == placement["metadata"]["name"]
-    assert binding["metadata"]["namespace"] == policy["metadata"]["namespace"] == placement["metadata"]["namespace"]
 
 
 @pytest.mark.parametrize("changes", [{}, {"create_namespace": False}])
@@ -197,9 +177,3 @@ def test_no_template_engine_gets_anything(ocm_addon_spec):
 def test_what_cannot_be_a_baseline_is_told(changes, words, ocm_addon_spec):
     with pytest.raises(ClusterError, match=words):
         specs.ocm_policy_objects(ocm_addon_spec(**changes))
-
-
-def test_names_of_clusters_leave_room(ocm_addon_spec):
-    spec = ocm_addon_spec(federation="f" * 30, namespace="n" * 23)
-    assert len(acm_policies.baseline_policy_name(spec["federation"])) + len(spec["namespace"]) == acm_policies.MAX_NAMES
-    assert specs.ocm_policy_objects(spec)

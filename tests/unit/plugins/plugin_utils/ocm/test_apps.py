@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -17,10 +18,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     checks,
     delivery,
     health,
-    hub_features,
+    hub_reader,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import app_versions as unused
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, rollout_step
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.specs import ocm_addon_objects
 
@@ -104,47 +105,6 @@ def test_the_hub_rolls_out_to_one_cluster_at_a_time_unless_told_otherwise(given,
     assert reference["rolloutStrategy"] == {"type": "Progressive", "progressive": rendered}
 
 
-def test_another_rollout_is_as_it_was_given(apps):
-    given = {"type": "ProgressivePerGroup", "progressivePerGroup": {"maxFailures": 1}}
-    for asked, rendered in ((given, given), ({"type": "All"}, {"type": "All"})):
-        (reference,) = made(*apps(clientapp_pace="ocm", clientapp_rollout=asked), rules=True)[1]["spec"]["placementRefs"]
-        assert reference["rolloutStrategy"] == rendered
-
-
-def test_a_cluster_needs_the_label_and_the_add_on(apps):
-    spec, workloads = apps()
-    own = app_versions.version(spec, workloads)
-    (chosen,) = made(spec, workloads)[0]["spec"]["predicates"]
-    labels = chosen["requiredClusterSelector"]["labelSelector"]
-    assert labels["matchLabels"] == {"clientapp.federated.flower/flower": own}
-    # Whether it is there, and not what it says: a SuperNode that is restarted makes it say another thing.
-    assert labels["matchExpressions"] == [
-        {"key": "feature.open-cluster-management.io/addon-flower-supernode", "operator": "Exists"}
-    ]
-
-
-def test_client_apps_follow_the_add_on_to_clusters_with_taints(apps):
-    """Only the add-on's Placement knows ocm_addon_tolerations. With Manual there is none, and a taint removes no SuperNodes."""
-    assert made(*apps())[0]["spec"]["tolerations"] == [{"operator": "Exists"}], "this tolerates every taint (ocm, taint_toleration.go)"
-
-
-def test_values_are_in_the_replica_set_byte_for_byte(apps):
-    spec, workloads = apps(env=[{"name": "NOTE", "value": HOSTILE}])
-    item = made(spec, workloads)[1]["spec"]["manifestWorkTemplate"]["workload"]["manifests"][0]
-    env = item["spec"]["template"]["spec"]["containers"][0]["env"]
-    assert {one["name"]: one.get("value") for one in env}["NOTE"] == HOSTILE
-
-
-def test_rules_are_there_where_the_hub_knows_them(apps):
-    def conditions(rules):
-        options = made(*apps(), rules=rules)[1]["spec"]["manifestWorkTemplate"]["manifestConfigs"]
-        return [one["conditionRules"] for one in options if "conditionRules" in one]
-
-    assert conditions(False) == []
-    ((rule,),) = conditions(True)
-    assert rule["condition"] == "Progressing" and "readyReplicas" in rule["celExpressions"][0]
-
-
 def test_services_of_single_supernodes_are_the_sites_own(apps):
     spec, _workloads = apps()
     common, own = delivery.split(specs.supernode_objects(spec))
@@ -188,40 +148,23 @@ OTHER = {"feature": "CleanUpCompletedManifestWork", "mode": "Enable"}
 
 
 def test_a_feature_that_is_off_is_told_with_a_command_that_keeps_the_others():
-    ((fault,), _warnings) = checks.replica_sets(manager(OTHER), [], enable=False)
-    assert (
-        '"op": "add", "path": "/spec/workConfiguration/featureGates/-"' in fault and "flower_ocm_enable_gates" in fault
-    )
-    ((fault,), _warnings) = checks.replica_sets(manager(OTHER, OFF), [], enable=False)
-    assert '"op": "replace", "path": "/spec/workConfiguration/featureGates/1"' in fault
-    ((fault,), _warnings) = checks.replica_sets(manager(), [], enable=False)
-    assert '"path": "/spec/workConfiguration/featureGates", "value": [' in fault
-    ((fault,), _warnings) = checks.replica_sets(manager(part="registrationConfiguration"), [], enable=False)
-    assert '"path": "/spec/workConfiguration", "value": {"featureGates": [' in fault
-    assert checks.replica_sets(manager(OTHER, ON), [], enable=False) == ([], [])
-    assert checks.replica_sets(manager(), [], enable=True) == ([], [])
-
-
-def test_a_hub_without_cluster_manager_is_judged_by_what_is_worked_on():
-    silent, worked = {"metadata": {"name": "a"}}, {"metadata": {"name": "b"}, "status": {"conditions": [{}]}}
-    assert checks.replica_sets(None, [silent, worked], enable=False) == ([], [])
-    ((fault,), warnings) = checks.replica_sets(None, [silent], enable=True)
-    assert "none of its 1 ManifestWorkReplicaSets has a status" in fault and warnings == []
-    (faults, (warning,)) = checks.replica_sets(None, [], enable=False)
-    assert faults == [] and "it has no ManifestWorkReplicaSet yet" in warning
+    for before, after in (((), [ON]), ((OTHER,), [OTHER, ON]), ((OTHER, OFF), [OTHER, ON])):
+        ((problem,), _warnings) = checks.clientapps_gate(manager(*before), [], enable=False)
+        (patch,) = json.loads(problem.partition("-p '")[2].partition("'`")[0])
+        assert (patch["op"], patch["path"], patch["value"]["featureGates"]) == ("add", "/spec/workConfiguration", after)
+        assert "flower_ocm_enable_gates" in problem
+    assert checks.clientapps_gate(manager(OTHER, ON), [], enable=False) == checks.clientapps_gate(manager(), [], enable=True) == ([], [])
+    assert checks.clientapps_gate(None, [{"status": {"conditions": [{}]}}], enable=False) == ([], [])
+    problems, (warning,) = checks.clientapps_gate(None, [{}], enable=False)
+    assert problems == [] and "the hub has no readable ClusterManager" in warning
 
 
 def test_what_the_operator_says_of_a_feature(status):
-    assert hub_features.missing_gates(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
-    assert hub_features.missing_gates(manager(ON), ["ManifestWorkReplicaSet"]) == []
     live = {**manager(ON), "status": {"observedGeneration": 2}}
-    assert hub_features.taken_over(live, 3) == (False, "it has not processed it yet")
-    assert hub_features.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
+    assert hub_reader.operator_state(live, 3).why == "it has not processed it yet"
+    assert hub_reader.operator_state({**live, "status": {"observedGeneration": 3}}, 3).ready
     bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
-    assert hub_features.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
-        False,
-        "ValidFeatureGates: no such gate",
-    )
+    assert hub_reader.operator_state({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3).why == "ValidFeatureGates: no such gate"
 
 
 # ---- a cluster -------------------------------------------------------------------------------------------------------
@@ -281,24 +224,16 @@ def paced(**summary):
     return {"status": {"summary": {"total": 3, **summary}, "conditions": [{"lastTransitionTime": "now"}]}}
 
 
-def test_time_counts_from_the_last_step_of_a_rollout_that_the_hub_paces():
-    pace = Pace()
-    assert pace.moved(paced(progressing=1)) and not pace.moved(paced(progressing=1))
-    assert pace.moved(paced(available=1)) and not pace.moved(paced(available=1))
-    assert pace.moved(None), "its own turn has come"
-    assert not pace.moved(None)
-
-
-def test_a_rollout_that_goes_to_and_fro_does_not_move_for_ever():
-    pace = Pace()
-    assert sum(pace.moved(paced(progressing=number % 2)) for number in range(100)) == 16
+def test_numbers_that_a_rollout_had_before_are_no_progress():
+    steps = [rollout_step(paced(progressing=number % 2)) for number in range(100)]
+    assert len(set(steps)) == 2 and rollout_step(None) not in steps
 
 
 def test_a_failed_turn_says_that_the_hub_goes_on_by_itself(apps):
     spec, workloads = apps(clientapp_pace="ocm")
-    said = Apps(None, spec, workloads)._armed()
+    said = Apps(None, spec, workloads)._goes_on()
     assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the previous image" in said
-    assert Apps(None, replace(spec, clientapp_pace="play"), workloads)._armed() == ""
+    assert Apps(None, replace(spec, clientapp_pace="play"), workloads)._goes_on() == ""
 
 
 class Labelled:
@@ -342,7 +277,7 @@ def test_a_version_whose_label_is_gone_is_waited_for_as_well(apps, monkeypatch):
     spec, workloads = apps()
     hub, gates = Lingering("flower.clientapp-old", "other.clientapp-x", "flower.nodes"), []
     one = Apps(hub, spec, workloads)
-    monkeypatch.setattr(one, "_make", list)
+    monkeypatch.setattr(one, "_changes", list)
     monkeypatch.setattr("ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps.Clock", Once)
     monkeypatch.setattr(checks, "unavailable", lambda *_given: "")
     with pytest.raises(ClusterError, match=r"has not deleted its previous ClientApps .ManifestWork clientapp-old."):

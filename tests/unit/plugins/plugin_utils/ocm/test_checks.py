@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, hub_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks
 
 
 def kind(name, properties):
@@ -23,11 +21,6 @@ def listed(properties):
     return {"items": {"properties": properties}}
 
 
-def work_api(*more, strategies=("Update", "CreateOnly", "ServerSideApply", "ReadOnly")):
-    option = {"updateStrategy": {"properties": {"type": {"enum": list(strategies)}}}, **{name: {} for name in more}}
-    return {"components": {"schemas": {"x.ManifestWork": kind("ManifestWork", {"manifestConfigs": listed(option)})}}}
-
-
 def placement_api(*selectors):
     chosen = {"properties": {name: {"type": "object"} for name in selectors}}
     predicates = {"predicates": listed({"requiredClusterSelector": chosen})}
@@ -36,17 +29,14 @@ def placement_api(*selectors):
 
 OLD = placement_api("labelSelector", "claimSelector")
 NEW = placement_api("labelSelector", "claimSelector", "celSelector")
-REQUEST = {"metadata": {"name": "csr-1"}, "status": {}}
 
 
 def test_a_selector_that_the_hub_would_drop_is_refused(parsed_addon):
     cel = [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["true"]}}}]
-    (fault,) = checks.apis(parsed_addon(predicates=cel), work_api(), OLD)
+    (fault,) = checks.dropped_selectors(parsed_addon(predicates=cel), OLD)
     assert "celSelector" in fault and "select every cluster" in fault
-    assert checks.apis(parsed_addon(predicates=cel), work_api(), NEW) == []
-    assert checks.apis(parsed_addon(predicates=cel, install="Manual"), work_api(), OLD) == []
-    (fault,) = checks.apis(parsed_addon(), work_api(strategies=["Update"]), OLD)
-    assert "ReadOnly" in fault and "0.16" in fault
+    assert checks.dropped_selectors(parsed_addon(predicates=cel), NEW) == []
+    assert checks.dropped_selectors(parsed_addon(predicates=cel, install="Manual"), OLD) == []
 
 
 def test_missing_kinds_are_named_together():
@@ -71,22 +61,6 @@ def test_a_gate_that_is_off_is_named_with_its_place():
     )
     (fault,) = checks.gates(manager({"feature": "AddonManagement", "mode": "Disable"}))
     assert "spec.addOnManagerConfiguration.featureGates" in fault and "leave the other entries" in fault
-
-
-def test_enabling_a_gate_keeps_the_others():
-    before = manager(
-        {"feature": "A", "mode": "Disable"},
-        {"feature": "ManifestWorkReplicaSet", "mode": "Disable"},
-        part="workConfiguration",
-    )
-    kept = copy.deepcopy(before)
-    after = checks.with_gate(before, "workConfiguration", "ManifestWorkReplicaSet")
-    assert after == [{"feature": "A", "mode": "Disable"}, {"feature": "ManifestWorkReplicaSet", "mode": "Enable"}]
-    assert before == kept
-    assert not checks.gate_is_on(before, "workConfiguration", "ManifestWorkReplicaSet")
-    assert checks.gate_is_on(
-        {"spec": {"workConfiguration": {"featureGates": after}}}, "workConfiguration", "ManifestWorkReplicaSet"
-    )
 
 
 def test_someone_elses_add_on_is_left_alone(parsed_addon):
@@ -129,12 +103,12 @@ def test_another_name_of_the_add_on_is_refused(parsed_addon):
 def test_an_addon_of_another_federation_or_host_is_refused(parsed_ocm_site):
     spec = parsed_ocm_site()
     own = addon_objects.managed_addon(spec, [])
-    assert checks.taken(spec, None) == checks.taken(spec, own) == checks.taken(spec, {"metadata": {"name": "x"}}) == []
+    assert checks.owner_problems(spec, None) == checks.owner_problems(spec, own) == checks.owner_problems(spec, {"metadata": {"name": "x"}}) == []
     assert (
         "of the federation oncology"
-        in checks.taken(spec, addon_objects.managed_addon(replace(spec, federation="oncology"), []))[0]
+        in checks.owner_problems(spec, addon_objects.managed_addon(replace(spec, federation="oncology"), []))[0]
     )
-    (fault,) = checks.taken(spec, addon_objects.managed_addon(replace(spec, cluster="renamed"), []))
+    (fault,) = checks.owner_problems(spec, addon_objects.managed_addon(replace(spec, cluster="renamed"), []))
     assert "is the site renamed of this federation" in fault and "flower_claim_sites" in fault
 
 
@@ -142,8 +116,8 @@ def test_a_site_of_a_federation_of_the_same_name_in_another_namespace_is_refused
     spec = parsed_ocm_site()
     references = [addon_objects.config_reference(item) for item in addon_objects.configs(spec, [])]
     own = addon_objects.managed_addon(spec, references)
-    assert checks.taken(spec, own) == []
-    (fault,) = checks.taken(replace(spec, hub_namespace="staging"), own)
+    assert checks.owner_problems(spec, own) == []
+    (fault,) = checks.owner_problems(replace(spec, hub_namespace="staging"), own)
     for words in ("cluster-a", "in the namespace flower,", "flower_namespace is staging", "flower_claim_sites=true takes the site over"):
         assert words in fault
 
@@ -159,57 +133,17 @@ def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(parsed_addon):
     assert len(checks.bindings(replace(spec, bind_cluster_sets=True), ["a", "b"], [])) == 1
 
 
-@pytest.mark.parametrize(
-    ("conditions", "requests", "words"),
-    [
-        ([("HubAcceptedManagedCluster", "True"), ("ManagedClusterJoined", "True")], [], ""),
-        ([("HubAcceptedManagedCluster", "True")], [REQUEST], "request csr-1 is not approved"),
-        ([("HubAcceptedManagedCluster", "True")], [], "does its klusterlet run"),
-        ([("HubAcceptedManagedCluster", "True"), ("ManagedClusterJoined", "True")], [REQUEST], "loses its access"),
-    ],
-)
-def test_each_state_of_a_cluster_has_its_remedy(conditions, requests, words, status):
-    live = status.cluster()
-    live["status"]["conditions"] = [status.condition(*one) for one in conditions]
-    found = checks.cluster("cluster-a", live, requests)
-    assert found == [] if not words else words in found[0]
-
-
 def test_a_cluster_that_is_not_there_not_accepted_or_leaving(status):
     assert "clusteradm join --cluster-name cluster-a" in checks.cluster("cluster-a", None)[0]
     stranger = status.cluster(spec={})
     stranger["status"]["conditions"] = []
     assert "clusteradm accept --clusters cluster-a" in checks.cluster("cluster-a", stranger)[0]
+    stranger = status.cluster()
+    stranger["status"]["conditions"] = [status.condition("HubAcceptedManagedCluster", "True")]
+    assert "does its klusterlet run" in checks.cluster("cluster-a", stranger)[0]
     leaving = status.cluster()
     leaving["metadata"]["deletionTimestamp"] = "now"
     assert "being detached" in checks.cluster("cluster-a", leaving)[0]
-
-
-def test_a_request_of_an_add_on_that_nobody_approves_stops_no_site(parsed_ocm_site, status):
-    """It has the label of the cluster as well (ocm, pkg/registration/register/csr)."""
-    own = {"open-cluster-management.io/cluster-name": "cluster-a"}
-    requests = [{"metadata": {"name": "addon-cluster-a-other-x", "labels": {**own, "open-cluster-management.io/addon-name": "other"}}}]
-
-    def listed(_version, kind, *_namespace, labels):
-        if kind != "CertificateSigningRequest":
-            return []
-        named, _comma, without = labels.partition(",")
-        key, _equals, value = named.partition("=")
-        found = [one for one in requests if one["metadata"]["labels"].get(key) == value]
-        return [one for one in found if not without or without.removeprefix("!") not in one["metadata"]["labels"]]
-
-    hub = SimpleNamespace(list=listed, get=lambda _version, kind, *_which: status.cluster() if kind == "ManagedCluster" else None)
-    assert hub_reader.at_site(hub, parsed_ocm_site(), {}) == []
-    requests.append({"metadata": {"name": "cluster-a-x", "labels": own}})
-    with pytest.raises(ClusterError, match=r"is not approved \(cluster-a-x\)"):
-        hub_reader.at_site(hub, parsed_ocm_site(), {})
-
-
-def test_a_request_is_pending_until_someone_decides():
-    assert checks.is_pending(REQUEST) and checks.is_pending({})
-    for kind_ in ("Approved", "Denied", "Failed"):
-        assert not checks.is_pending({"status": {"conditions": [{"type": kind_}]}})
-    assert not checks.is_pending({"status": {"certificate": "x"}})
 
 
 def test_a_cluster_that_is_not_heard_is_told_and_no_fault(status):

@@ -136,12 +136,6 @@ def test_a_cluster_that_has_just_been_made(spec: Any) -> None:
     assert not clusters.is_accepted(bare)
 
 
-def test_availability() -> None:
-    for status, word in (("True", "available"), ("False", "unavailable"), ("Unknown", "unknown")):
-        found = clusters.variables(changed(conditions=[{"type": "ManagedClusterConditionAvailable", "status": status}]))
-        assert (found["ocm_availability"], found["ocm_available"]) == (word, word == "available")
-
-
 @pytest.mark.parametrize(
     ("amount", "number"),
     [
@@ -172,11 +166,6 @@ def test_hostile_text_stays_as_it_is() -> None:
     assert found["ocm_claims"] == {evil: evil, "empty": ""}
     assert found["ocm_kubernetes_version"] == evil
     assert json.loads(json.dumps(found)) == found
-
-
-def test_leaving() -> None:
-    assert not clusters.is_leaving(CLUSTER)
-    assert clusters.is_leaving({"metadata": {"name": "x", "deletionTimestamp": "2026-11-21T08:15:30Z"}})
 
 
 @pytest.mark.parametrize(
@@ -230,10 +219,6 @@ AUTH = {"kubeconfig": "/k", "context": "hub"}
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("K8S_AUTH_KUBECONFIG", "K8S_AUTH_CONTEXT", "K8S_AUTH_HOST", "K8S_AUTH_API_KEY", "KUBECONFIG"):
         monkeypatch.delenv(name, raising=False)
-
-
-def test_the_same_question_has_the_same_key() -> None:
-    assert Question().key(AUTH) == Question().key(dict(AUTH))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     addon_objects,
     app_versions,
     delivery,
-    hub_features,
+    hub_reader,
     key_work,
     nodes_work,
 )
@@ -33,27 +33,6 @@ HOSTILE = {
     "long": "-----BEGIN CERTIFICATE-----\n" + "MIIB" * 500 + "\n-----END CERTIFICATE-----\n",
     "expansion": "$(FLOWER_INDEX) $$ ${HOME}",
 }
-
-
-@pytest.mark.parametrize(
-    ("text", "values", "wanted"),
-    [
-        ('{"a":"{{NAME}}"}', {"NAME": "x"}, '{"a":"x"}'),
-        ('{"a":"{{ NAME }}"}', {"NAME": "x"}, '{"a":""}'),
-        ('{"a":"{{OTHER}}"}', {"NAME": "x"}, '{"a":""}'),
-        ('{"a":"{{NAME}}"}', {"NAME": "{{NAME}}"}, '{"a":"{{NAME}}"}'),
-        ('{"a":{"b":"c"}}', {}, '{"a":{"b":"c"}}'),
-        # An open mark eats all up to the braces that end the manifest.
-        ('{"a":{"b":"{{c"}}', {}, '{"a":{"b":"'),
-    ],
-)
-def test_the_engine_as_it_is(text, values, wanted):
-    assert delivery.rendered(text, values) == wanted
-
-
-def test_an_open_mark_that_nothing_closes_would_stop_the_manager():
-    with pytest.raises(delivery.TemplateError, match="no }} follows"):
-        delivery.rendered('["{{a"]')
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -84,7 +63,8 @@ def test_hostile_values_arrive_byte_for_byte(name, parsed_ocm_site):
     first = json.loads(json.dumps(key_work.idle_work(spec, [], OWNER, arrived)))["spec"]
     assert first["workload"]["manifests"][: len(arrived)] == arrived and ("deleteOption" in first) == bool(arrived)
     for item in addon_objects.configs(spec, common)[0]["spec"]["agentSpec"]["workload"]["manifests"] if common else []:
-        through = json.loads(delivery.rendered(delivery.stored(item), {"CLUSTER_NAME": "spoiled"}))
+        assert "{{" not in json.dumps(item, separators=(",", ":")), "the engine would change it"
+        through = json.loads(json.dumps(item))
         through["metadata"].get("annotations", {}).pop("addon.open-cluster-management.io/deletion-orphan", None)
         arrived.append(through)
     work = nodes_work.build(spec, own, OWNER)
@@ -124,15 +104,15 @@ def work_of(spec):
 
 def ways(body):
     return {
-        (one["resourceIdentifier"]["resource"], one["resourceIdentifier"]["name"]): one.get(hub_features.FIELD)
+        (one["resourceIdentifier"]["resource"], one["resourceIdentifier"]["name"]): one.get(hub_reader.FIELD)
         for one in body["manifestConfigs"]
     }
 
 
 def test_a_small_site_is_watched_whole(parsed_ocm_site):
     body = work_of(parsed_ocm_site())["spec"]
-    before, marked = copy.deepcopy(body), hub_features.watched(body)
-    asked = {key for key, way in ways(marked).items() if way == hub_features.WATCH}
+    before, marked = copy.deepcopy(body), hub_reader.watched(body)
+    asked = {key for key, way in ways(marked).items() if way == hub_reader.WATCH}
     assert ("statefulsets", "supernode-default") in asked and "pods" in {kind for kind, _name in asked}
     assert asked == {key for key, one in zip(ways(body), body["manifestConfigs"]) if one.get("feedbackRules")}, (
         "what nothing is asked of needs no watch"
@@ -144,8 +124,8 @@ def test_a_small_site_is_watched_whole(parsed_ocm_site):
 @pytest.mark.parametrize("pools", [3, 20])
 def test_an_agents_watches_are_left_for_others(pools, parsed_ocm_site):
     listed = [{"name": f"p{number:02}", "replicas": 8} for number in range(pools)]
-    marked = hub_features.watched(work_of(parsed_ocm_site(pools=listed))["spec"])
-    asked = [key for key, way in ways(marked).items() if way == hub_features.WATCH]
+    marked = hub_reader.watched(work_of(parsed_ocm_site(pools=listed))["spec"])
+    asked = [key for key, way in ways(marked).items() if way == hub_reader.WATCH]
     assert len(asked) == min(pools, 12) and {kind for kind, _name in asked} == {"statefulsets"}
 
 
@@ -162,12 +142,12 @@ class Hub:
 
 def test_the_hub_is_asked_once(parsed_ocm_site):
     hub = Hub({})
-    assert not hub_features.served(hub, None) and hub.asked == 1
     live = work_of(parsed_ocm_site())
-    assert not hub_features.served(hub, live)
+    assert hub_reader.with_watches(hub, live, None) == live and hub.asked == 1
+    assert hub_reader.with_watches(hub, live, live) == live
     for option in live["spec"]["manifestConfigs"]:
-        option[hub_features.FIELD] = "Poll"  # the schema's default
-    assert hub_features.served(hub, live) and hub.asked == 1
+        option[hub_reader.FIELD] = "Poll"  # the schema's default
+    assert hub_reader.with_watches(hub, live, live)["spec"] == hub_reader.watched(live["spec"]) and hub.asked == 1
 
 
 @pytest.mark.parametrize("pace", ["play", "ocm"])
@@ -175,7 +155,7 @@ def test_a_rollout_asks_for_the_content_that_is_meant(pace, parsed_ocm_site):
     """An agent judges the new generation while the cluster still has the former StatefulSet, which is ready."""
     spec = parsed_ocm_site(clientapp="workload", clientapp_pace=pace)
     apps = [item for item in specs.clientapp_objects(spec) if item["kind"] == "StatefulSet"]
-    made = app_versions.replica_set(spec, "v", apps, rules=True)["spec"]["manifestWorkTemplate"]
+    made = app_versions.objects(spec, apps, rules=True)[1]["spec"]["manifestWorkTemplate"]
     (item,) = [one for one in made["workload"]["manifests"] if one["kind"] == "StatefulSet"]
     (option,) = [one for one in made["manifestConfigs"] if one.get("conditionRules")]
     ((rule,),) = [one["celExpressions"] for one in option["conditionRules"]]

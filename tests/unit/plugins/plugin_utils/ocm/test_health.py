@@ -81,20 +81,10 @@ def test_the_first_thing_that_is_wrong_is_told(seen, parsed_ocm_site, status):
         assert words in row["why"]
 
 
-def test_a_cluster_that_is_not_heard_counts_for_nothing_that_it_told(seen, status):
-    """Its numbers may be hours old; whether its SuperNodes are online, the SuperLink says."""
-    row = health.health_row(seen(cluster=status.cluster(available="Unknown")), 1)
-    assert (row["state"], row["online"]) == (health.UNHEARD, 1)
-
-
-def test_where_no_placement_decides_nobody_is_unchosen(seen):
-    assert health.health_row(seen(chosen=None), 1)["ready"]
-
-
 def test_what_is_said_of_a_site_that_is_not_in_the_inventory():
     assert "flower_forget_sites=site-a" in leaving.unlisted_sentence("site-a", "cluster-a", chosen=True, forget=False)
     assert "remove its label" in leaving.unlisted_sentence("site-a", "cluster-a", chosen=True, forget=True)
-    assert "label" not in leaving.unlisted_sentence("site-a", "cluster-a", chosen=None, forget=True)
+    assert "label" not in leaving.unlisted_sentence("site-a", "cluster-a", chosen=False, forget=True)
 
 
 def test_sites_without_a_host_are_found_by_what_was_delivered():

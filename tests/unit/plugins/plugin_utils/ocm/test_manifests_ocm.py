@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     addon_objects,
-    api,
     delivery,
     key_work,
     nodes_work,
@@ -125,14 +123,6 @@ def test_a_setting_of_the_pods_leaves_the_template_alone(parsed_ocm_site):
     assert of_kind(before, "ManifestWork") != of_kind(after, "ManifestWork")
 
 
-def test_templates_have_no_variables_and_configs_set_none(parsed_ocm_site, parsed_addon):
-    for item in everything(parsed_ocm_site()) + addon_objects.addon_objects(parsed_addon()):
-        if item["kind"] == "AddOnTemplate":
-            assert "{{" not in json.dumps(item)
-        if item["kind"] == "AddOnDeploymentConfig":
-            assert set(item["spec"]) == {"agentInstallNamespace"} and item["spec"]["agentInstallNamespace"]
-
-
 def test_each_manifest_has_its_option_and_no_secret_is_among_them(parsed_ocm_site):
     objects = everything(parsed_ocm_site())
     for work in of_kind(objects, "ManifestWork"):
@@ -160,11 +150,6 @@ def test_a_chosen_cluster_runs_nothing_before_its_site_is_deployed(parsed_addon)
         assert set(named["addondeploymentconfigs"]) == {"name", "namespace"}
 
 
-def test_the_placement_tolerates_clusters_that_are_not_heard(parsed_addon):
-    (placement,) = of_kind(addon_objects.addon_objects(parsed_addon(**ADDONS["rich"])), "Placement")
-    assert [one["key"] for one in placement["spec"]["tolerations"]] == [api.UNREACHABLE, api.UNAVAILABLE, "maintenance"]
-
-
 def test_the_job_is_named_by_its_content_and_starts_at_once(parsed_ocm_site):
     def job(**changes):
         request = {"secrets": ["supernode-superexec"], "dead": [], "owner": {"uid": "1"}, **changes}
@@ -183,17 +168,3 @@ def test_what_is_told_of_the_job_is_never_newer_than_what_the_job_told(parsed_oc
     kinds = [(item["kind"], item["metadata"]["name"]) for item in listed]
     assert kinds[-1] == ("ConfigMap", "supernode-public") and kinds[-2][0] == "Job"
     assert kinds[0] == ("ConfigMap", site_jobs.OWNER)
-
-
-def test_a_marked_workload_says_what_it_is(ocm_site_spec):
-    (item,) = [one for one in specs.supernode_objects(ocm_site_spec()) if one["kind"] == "StatefulSet"]
-    marked, changed = addon_objects.with_content(item), copy.deepcopy(item)
-    changed["spec"]["replicas"] = 7
-    assert addon_objects.content_of(marked) and addon_objects.content_of(marked) != addon_objects.content_of(
-        addon_objects.with_content(changed)
-    )
-    assert (
-        "annotations" not in marked["spec"]["template"]["metadata"]
-        or addon_objects.CONTENT_NOTE not in marked["spec"]["template"]["metadata"]["annotations"]
-    )
-    assert addon_objects.content_of(item) == ""

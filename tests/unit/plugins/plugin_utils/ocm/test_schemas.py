@@ -79,7 +79,6 @@ def test_what_a_site_gets_is_taken_whole(name, changes, parsed_ocm_site, schema_
 
 def test_what_a_release_knows(ocm_addon_spec):
     old, new = document(OLD), document(NEW)
-    assert (api.supports_read_only(old), api.supports_read_only(new)) == (True, True)
     assert (api.supports_watch(old), api.supports_watch(new)) == (False, True)
     assert (api.supports_replica_set_watch(old), api.supports_replica_set_watch(new)) == (False, True)
     assert (api.supports_replica_set_rules(old), api.supports_replica_set_rules(new)) == (False, True)
@@ -87,11 +86,6 @@ def test_what_a_release_knows(ocm_addon_spec):
 
 
 SET = "cluster.open-cluster-management.io/clusterset"
-
-
-def test_joined() -> None:
-    assert api.joined_selectors() == ""
-    assert api.joined_selectors("", "a=b", "", "c in (d,e)") == "a=b,c in (d,e)"
 
 
 @pytest.mark.parametrize(

@@ -97,9 +97,9 @@ def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(parsed_ocm_s
     assert works.applied(None).why == "nothing was delivered yet"
     assert "not applied it" in works.applied(wanted | {"metadata": {**wanted["metadata"], "generation": 1}}).why
     live = status.taken(wanted, {})
-    assert works.applied(live).done
+    assert works.applied(live).ready
     live["metadata"]["generation"] = 5
-    assert not works.applied(live).done and not works.applied(live).failed
+    assert not works.applied(live).ready and not works.applied(live).failed
     assert works.applied(status.taken(wanted, {}, refused="StatefulSet")) == (
         False,
         "StatefulSet flower/supernode-default: forbidden",
@@ -173,7 +173,7 @@ def test_why_pods_wait_is_told(parsed_ocm_site, status):
 def test_an_add_on_has_a_config_when_ocm_says_so_of_this_very_one(parsed_ocm_site, status):
     wanted = status.references(parsed_ocm_site())
     assert statuses.addon_state(None, wanted).why == "there is none"
-    assert statuses.addon_state(status.addon(wanted), wanted).done
+    assert statuses.addon_state(status.addon(wanted), wanted).ready
     assert "does not have" in statuses.addon_state(status.addon(wanted, last=False), wanted).why
     other = status.references(parsed_ocm_site(sidecar_max_connections=50))
     assert "not applied" in statuses.addon_state(status.addon(other), wanted).why
@@ -264,11 +264,11 @@ def test_how_the_job_gets_on(parsed_ocm_site, status):
     job = ("Job", key_work.job_of(work))
     assert job[1].startswith("supernode-keys-")
     assert key_work.job_of(key_work.idle_work(parsed_ocm_site(), SECRETS, status.OWNER)) == ""
-    assert key_work.job_state(status.taken(work, {})).words == "nothing is known of it yet"
-    assert key_work.job_state(status.taken(work, {job: {"active": 1}})).words == "its pod has not terminated yet"
-    assert key_work.job_state(status.taken(work, {job: {"succeeded": 1}})).done
+    assert key_work.job_state(status.taken(work, {})).why == "nothing is known of it yet"
+    assert key_work.job_state(status.taken(work, {job: {"active": 1}})).why == "its pod has not terminated yet"
+    assert key_work.job_state(status.taken(work, {job: {"succeeded": 1}})).ready
     failed = key_work.job_state(status.taken(work, {job: {"failed": "True", "message": "BackoffLimitExceeded"}}))
-    assert (failed.failed, failed.words) == (True, "BackoffLimitExceeded")
+    assert (failed.failed, failed.why) == (True, "BackoffLimitExceeded")
 
 
 def test_no_private_half_and_no_secret_is_in_any_work(parsed_ocm_site, status):

@@ -54,7 +54,7 @@ def finish(monkeypatch: pytest.MonkeyPatch) -> Any:
         place = {"hub": "hub", "hub_namespace": "flower", "federation": "flower"}
         asked = {"spec": {}, "step": "finish", **place, "sites": ["site-a", "site-b"], "reports": reports}
         cluster: Any = SimpleNamespace(name="hub")
-        action._finish(HubRotation(action, cluster, "flower", 1), action._checked(action.ARGS, {}, {**asked, **options}, ""))
+        HubRotation(action, cluster, action._checked(action.ARGS, {}, {**asked, **options}, "")).finish()
         return steps
 
     return run
@@ -93,12 +93,12 @@ def test_a_name_that_no_site_has_or_had_is_not_revoked(site, sites, book, certif
     action.begin()
     removed: list[Any] = []
     action.remove = lambda _cluster, objects, _seconds, **_more: removed.extend(objects)
-    action.read = lambda _cluster, kind, name, _namespace: given.live(kind, name) if certificate and kind == "Certificate" else None
     params = {"revoke": site, "sites": sites, "hub_namespace": "flower", "federation": "flower", "wait_timeout": 1}
-    cluster: Any = SimpleNamespace(name="hub", skew=0)
+    get = lambda _version, kind, name, _namespace: given.live(kind, name) if certificate and kind == "Certificate" else None  # noqa: E731
+    rotation = HubRotation(action, SimpleNamespace(name="hub", skew=0, get=get), params)  # type: ignore[arg-type]
     if good:
-        action._take_back(cluster, params)
+        rotation.deny()
         assert len(removed) == certificate
     else:
         with pytest.raises(ClusterError, match="does not have a site site-bb, and never had one.*the ledger on hub has site-a. Is the name right"):
-            action._take_back(cluster, params)
+            rotation.deny()

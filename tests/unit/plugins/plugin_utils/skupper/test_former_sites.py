@@ -41,7 +41,7 @@ def site(*listed, at=AFTER, of="uid-of-site-a"):
 def test_conditions_from_before_the_site_count_for_nothing(link_at, own, good):
     link = made(given.link(), link_at)
     found = state.link(link, "uid-of-hub", own)
-    assert found.ready is good and state.works(link, "uid-of-hub", own) is good
+    assert found.ready is good and links.works(link, "uid-of-hub", own) is good
     if not good:
         assert f"it is older ({BEFORE}) than the Site of its namespace ({AFTER})" in found.why
 

@@ -126,5 +126,5 @@ def test_what_is_due_of_someone_elses_site_is_named_once():
 
 def test_what_skupper_has_made_is_known_by_its_owner_too():
     secret = given.secret("a", {}, ours=False)
-    assert not ownership.is_made(secret)
-    assert ownership.is_made(given.secret("a", {}, ours=False, owners=["Certificate"]))
+    assert not ownership.is_issued(secret)
+    assert ownership.is_issued(given.secret("a", {}, ours=False, owners=["Certificate"]))

@@ -54,11 +54,6 @@ def test_whose_a_namespace_is(records: Any, own: bool, end: str) -> None:
     assert ownership.end_of(records, own=own) == end
 
 
-def test_a_certificate_of_cert_manager_shows_nothing() -> None:
-    other = applyset.parent_object("skupper-link", "flower", {("cert-manager.io", "Certificate")}, ())
-    assert ownership.end_of([None, other, None]) == ""
-
-
 def test_a_site_never_replaces_the_site_of_the_hub(parsed_network_site: Any) -> None:
     plan = site_plan.decide_site(parsed_network_site(cluster="site-x"), [given.hub_site()], ownership.PART_HUB)
     assert plan.former == () and "is the hub's own" in plan.fault and "set flower_connectivity to direct" in plan.fault

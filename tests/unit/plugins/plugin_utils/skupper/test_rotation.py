@@ -148,17 +148,11 @@ def test_the_ca_that_counts_for_a_link(old, new):
         return links.trusted_ca(links.Hub(given.hub_site(), ca.certificate if ca else "", entries))
 
     assert counts(new, server(old, old)) == old.certificate
-    assert link_credentials.link_fault(credentials(old), counts(new, server(old, old)), "site-a", NOW) == ""
+    assert link_credentials.fault(credentials(old), counts(new, server(old, old)), NOW) == ""
     assert counts(new, server(old, old, new)) == counts(new, server(new, new)) == new.certificate
     # A router with a certificate of this CA knows it, whatever else someone has put into the Secret.
     assert counts(new, server(new, old)) == new.certificate
     assert counts(new, {}) == new.certificate and counts(None, server(old, old)) == ""
-
-
-def test_server_alone(old):
-    settled = rotation_plan.Hub(old.certificate, server(old, old))
-    assert rotation_plan.next_step(settled, [rotation_plan.SERVER], changed_over=False) == rotation_plan.REPLACE_SERVER
-    assert rotation_plan.next_step(settled, [rotation_plan.LINK], changed_over=False) == ""
 
 
 def test_what_is_due(old):
@@ -191,12 +185,10 @@ def test_who_has_not_changed_over(new):
         {"site": "site-c", "link": {"trusts": [serial(new)], "ready": False}},
         {"site": "site-d", "link": {"adopted": True}},
         {"site": "site-e", "msg": "site-e: no answer"},
-        {"site": "site-f", "denied": True},
         {"site": "site-i", "denied": True, "msg": "the site is denied"},
         {"skipped": True},
     ]
-    denials = {"site-f": {"since": "today"}, "site-i": {"holder": "a drill"}}
-    found = rotation_plan.lagging(hub, [f"site-{letter}" for letter in "abcdefghi"], reports, "site-h", denials)
+    found = rotation_plan.lagging(hub, [f"site-{letter}" for letter in "abcdegi"], reports)
     assert found == {
         "site-b": "it does not trust the new CA yet",
         "site-c": "its link is not up",
@@ -204,7 +196,7 @@ def test_who_has_not_changed_over(new):
         "site-e": "site-e: no answer",
         "site-g": "this run did not reach it",
         "site-i": "the site is denied",
-    }, "site-i is admitted again by itself, and then has to have a link"
+    }
 
 
 def test_strangers_that_a_new_ca_would_cut_off():

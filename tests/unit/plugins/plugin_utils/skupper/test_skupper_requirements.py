@@ -71,13 +71,7 @@ def test_another_namespace_of_the_hub_has_no_routers(parsed_hub):
 )
 def test_only_a_namespace_of_ours_is_changed_and_only_when_nobody_said_otherwise(spec, item, changes):
     assert skupper_requirements.is_to_change(spec, item) is changes
-    assert ("From now on it enforces baseline" in skupper_requirements.foresee(spec, item, running=False)) is changes
-
-
-def test_what_someone_else_closed_is_told_until_a_router_runs():
-    item = live(ours=False)
-    assert "kubectl label namespace flower" in skupper_requirements.foresee(SPEC, item, running=False)
-    assert skupper_requirements.foresee(SPEC, item, running=True) == ""
+    assert ("From now on it enforces baseline" in skupper_requirements.level_warning(spec, item, running=False)) is changes
 
 
 @pytest.mark.parametrize(
@@ -85,18 +79,18 @@ def test_what_someone_else_closed_is_told_until_a_router_runs():
     [
         ("restricted", "Set flower_pod_security to auto or baseline", True),
         ("", "Set flower_pod_security to auto or baseline", True),  # what the API server enforces by default
-        ("baseline", "kubectl -n flower rollout restart deployment skupper-router", False),
+        ("baseline", "violates PodSecurity", False),
     ],
 )
 def test_a_site_without_router_pods_says_what_refuses_them(level, said, hopeless):
     found = state.site(NOT_RUNNING, pods=[], deployments=[REFUSED], namespace=live(level))
-    assert SAID in found.why and said in found.why and found.hopeless is hopeless
+    assert SAID in found.why and said in found.why and found.failed is hopeless
 
 
 def test_a_quota_is_quoted_and_waited_for():
     full = {"type": "ReplicaFailure", "status": "True", "message": 'pods "x" is forbidden: exceeded quota: compute'}
     found = state.site(NOT_RUNNING, deployments=[{**REFUSED, "status": {"conditions": [full]}}], namespace=live())
-    assert "exceeded quota: compute" in found.why and not found.hopeless
+    assert "exceeded quota: compute" in found.why and not found.failed
     over = {**full, "status": "False"}
     found = state.site(NOT_RUNNING, deployments=[{**REFUSED, "status": {"conditions": [over]}}], namespace=live())
     assert found.why == "its router does not run: there are no pods"

@@ -8,16 +8,13 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import links, state
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
+SPEC = LinkSpec.parse({"cluster": "site-a", "mode": "token", "name": "flower-hub"})
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.timezone.utc)
 SERVICE = {"metadata": {"name": "skupper-router"}, "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {}}}
-
-
-def test_a_site_is_ready():
-    assert state.site(given.site()).ready
-    assert state.site(given.site(access="default")).ready
 
 
 @pytest.mark.parametrize(
@@ -54,7 +51,7 @@ def test_a_site_is_ready():
 )
 def test_what_a_site_lacks(conditions, access, said, hopeless):
     found = state.site(given.site(access=access, conditions=conditions, endpoints=[]), [SERVICE])
-    assert not found.ready and said in found.why and found.hopeless is hopeless
+    assert not found.ready and said in found.why and found.failed is hopeless
 
 
 def test_a_site_that_nobody_links_to_needs_no_address():
@@ -62,11 +59,11 @@ def test_a_site_that_nobody_links_to_needs_no_address():
 
 
 def test_a_link_has_to_lead_to_the_hub():
-    assert state.link(given.link(), "uid-of-hub").ready and state.works(given.link(), "uid-of-hub")
+    assert state.link(given.link(), "uid-of-hub").ready and links.works(given.link(), "uid-of-hub")
     other = state.link(given.link(remote="uid-of-another"), "uid-of-hub")
     assert not other.ready and "not to the hub's (uid-of-hub)" in other.why
-    assert not state.works(given.link(remote="uid-of-another"), "uid-of-hub")
-    assert not state.works(given.link(), "")
+    assert not links.works(given.link(remote="uid-of-another"), "uid-of-hub")
+    assert not links.works(given.link(), "")
 
 
 def test_what_a_link_lacks():
@@ -101,7 +98,7 @@ def test_what_a_listener_lacks():
     taken = state.listener(
         listener(given.condition("Configured", False, "Service x already exists in namespace")), None
     )
-    assert taken.hopeless and "already exists" in taken.why
+    assert taken.failed and "already exists" in taken.why
 
 
 def test_a_connector_is_ready_when_it_has_pods():
@@ -124,7 +121,7 @@ def test_a_certificate_needs_its_secret():
     foreign = given.live(
         "Certificate", "a", {}, given.condition("Ready", False, "Secret exists but is not controlled by skupper")
     )
-    assert state.certificate(foreign, full).hopeless
+    assert state.certificate(foreign, full).failed
 
 
 @pytest.mark.parametrize(
@@ -149,43 +146,42 @@ FAILED = "Controller got failed response: "
 @pytest.mark.parametrize(
     ("message", "do", "why"),
     [
-        ("", state.WAIT, "not tried it yet"),
-        (FAILED + "404 (Not Found) No such claim", state.ANEW, "no longer has its grant (deleted)"),
-        (FAILED + "404 (Not Found) No such access granted", state.ANEW, "used up"),
+        ("", links.WAIT, "not tried it yet"),
+        (FAILED + "404 (Not Found) No such claim", links.ANEW, "no longer has its grant (deleted)"),
+        (FAILED + "404 (Not Found) No such access granted", links.ANEW, "used up"),
         (
             FAILED + "403 (Forbidden) Redemption of access token refused",
-            state.ANEW,
+            links.ANEW,
             "its code is not that of the grant",
         ),
-        (FAILED + "500 (Internal Server Error) Failed to create token", state.ANEW, "used it up"),
-        ('Controller could not create received secret: secrets "flower-hub" already exists', state.ANEW, "conflicted with"),
-        ("Already redeemed for a deleted site", state.ANEW, "a Site that was deleted"),
+        (FAILED + "500 (Internal Server Error) Failed to create token", links.ANEW, "used it up"),
+        ('Controller could not create received secret: secrets "flower-hub" already exists', links.ANEW, "conflicted with"),
+        ("Already redeemed for a deleted site", links.ANEW, "a Site that was deleted"),
         (
             "Controller got error: dial tcp 192.0.2.7:9090: connect: connection refused",
-            state.WAIT,
+            links.WAIT,
             "connection refused",
         ),
-        ("Controller got error: x509: certificate signed by unknown authority", state.WAIT, "x509"),
+        ("Controller got error: x509: certificate signed by unknown authority", links.WAIT, "x509"),
     ],
 )
 def test_a_token_that_was_not_redeemed(message, do, why):
-    found = state.judge_token(given.token(message), "deleted", linked=False, secret_in_the_way="")
+    found = links.token_verdict(SPEC, links.Site(given.site(), token=given.token(message)), None, NOW)
     assert found.do == do and why in found.why
 
 
 def test_a_redeemed_token_is_final():
-    def judged(linked):
-        return state.judge_token(given.token("OK", redeemed=True), "", linked=linked, secret_in_the_way="")
+    def verdict(*found):
+        return links.token_verdict(SPEC, links.Site(given.site(), found, token=given.token("OK", redeemed=True)), None, NOW)
 
-    assert judged(True) == state.TokenVerdict(state.DONE)
-    assert judged(False).do == state.ANEW and "its Link was deleted" in judged(False).why
+    assert verdict(given.link()) == links.TokenVerdict(links.DONE)
+    assert verdict().do == links.ANEW and "its Link was deleted" in verdict().why
 
 
 def test_there_is_no_token_yet():
-    assert state.judge_token(None, "", linked=False, secret_in_the_way="").do == state.ANEW
+    assert links.token_verdict(SPEC, links.Site(given.site()), None, NOW).do == links.ANEW
 
 
-def test_what_others_made_is_not_overwritten():
-    assert "skupper_link_name" in state.judge_token(None, "", linked=False, secret_in_the_way="flower/x").why
-    foreign = state.judge_token(given.token(ours=False), "", linked=False, secret_in_the_way="", ours=False)
-    assert foreign.do == state.REFUSE and "created by someone else" in foreign.why
+def test_a_token_of_someone_else_is_not_replaced():
+    foreign = links.token_verdict(SPEC, links.Site(given.site(), token=given.token(ours=False)), None, NOW)
+    assert foreign.do == links.REFUSE and "created by someone else" in foreign.why

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,9 +26,6 @@ class Account:
     def __init__(self, token: dict[str, Any]) -> None:
         self.objects, self.removed = {"AccessToken": token, "AccessGrant": given.live("AccessGrant", "flower-site-a")}, []
 
-    def read(self, _cluster: Any, kind: str, _name: str, _namespace: str) -> Any:
-        return self.objects.get(kind)
-
     def wait(self, _seconds: float, look: Any) -> Any:
         return look()
 
@@ -42,12 +38,12 @@ def redeem(token: dict[str, Any]) -> Account:
     cluster: Any = SimpleNamespace(
         name="site-a",
         skew=0,
-        get=lambda _version, kind, *_which: {} if kind == "Namespace" else None,
+        get=lambda _version, kind, *_which: {} if kind == "Namespace" else account.objects.get(kind),
         list=lambda _version, kind, _namespace: [given.site()] if kind == "Site" else [],
     )
     spec = LinkSpec.parse({"cluster": "site-a", "mode": "token", "name": "flower-hub"})
     with pytest.raises(ClusterError, match="was not redeemed after 1 s: .*connection timed out.*The token was deleted"):
-        Join(account, cluster, cluster, spec, 1, datetime.timedelta(0)).redeem()
+        Join(account, cluster, cluster, spec, 1).redeem()
     return account
 
 
