@@ -199,13 +199,13 @@ def with_value(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if value not in (None, "")}
 
 
-def basic(pair: str, what: str) -> str:
+def basic(pair: str) -> str:
     """The value of an Authorization header for "user:password".
 
     Raises:
         AuthError: it contains a control character.
     """
-    header("".join(character for character in pair if character <= "\xff"), what)
+    header("".join(character for character in pair if character <= "\xff"), "username or password")
     return "Basic " + base64.b64encode(pair.encode()).decode()
 
 

@@ -264,7 +264,7 @@ def _headers(settings: _Settings, options: Mapping[str, Any]) -> list[tuple[str,
             headers.append(("Authorization", f"Bearer {access_fields.token(token, settings.token_source)}"))
             break
     if settings.basic:
-        headers.append(("Authorization", access_fields.basic(settings.basic, "username or password")))
+        headers.append(("Authorization", access_fields.basic(settings.basic)))
     return headers + access_fields.impersonation(settings.user, options)
 
 

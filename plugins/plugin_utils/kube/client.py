@@ -174,6 +174,10 @@ class Cluster:
         for name, value in access.headers:
             self._headers.add(name, value)
 
+    def _renew(self) -> None:
+        self.close()
+        self._use(resolve(self._auth))
+
     def __enter__(self) -> Cluster:
         return self
 
@@ -266,8 +270,7 @@ class Cluster:
                 if not renewed:
                     renewed = True
                     before = time.monotonic()
-                    self.close()
-                    self._use(resolve(self._auth))
+                    self._renew()
                     deadline += time.monotonic() - before  # plugins have their own limit
                     continue
                 raise self._unauthorized()
@@ -415,12 +418,14 @@ class Cluster:
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
         """The object, or None if there is none (C(NotServed) if the kind itself is unknown)."""
-        resource = self.resource(api_version, kind)
+        return self._if_found("GET", self.resource(api_version, kind).path(namespace, name))
+
+    def _if_found(self, method: str, path: str, **options: Any) -> dict[str, Any] | None:
         try:
-            return self.request("GET", resource.path(namespace, name))
-        except NotServed:
-            raise
-        except NotFound:
+            return self.request(method, path, **options)
+        except NotFound as error:
+            if isinstance(error, NotServed):
+                raise
             return None
 
     def list(
@@ -531,12 +536,7 @@ class Cluster:
             body["preconditions"] = conditions
         if dry_run:
             body["dryRun"] = ["All"]
-        try:
-            return self.request("DELETE", resource.path(namespace, name), body=body)
-        except NotServed:
-            raise
-        except NotFound:
-            return None
+        return self._if_found("DELETE", resource.path(namespace, name), body=body)
 
     def access_review(self, checks: Sequence[Mapping[str, Any]]) -> Answers:
         """Access reviews, one answer per check (keys verb, group, resource, subresource, namespace, name)."""
@@ -631,8 +631,7 @@ class Cluster:
             if error.status_code == 401:
                 if not (may_renew and access.renewable):
                     raise self._unauthorized() from error
-                self.close()
-                self._use(resolve(self._auth))
+                self._renew()
                 return self._open_websocket(path, what, may_renew=False)
             body = status_of(error.resp_body or b"")
             raise ERRORS.get(error.status_code, ApiError)(self.name, what, error.status_code, body) from error
