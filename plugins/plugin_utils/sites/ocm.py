@@ -17,7 +17,7 @@ from ..base.platforms import AUTO
 from ..base.problems import require
 from ..base.values import Object
 from ..checks import dataset_checks, rehearsal
-from ..manifests import datasets, supernode
+from ..manifests import common_objects, datasets, supernode
 from ..ocm import api, clusters, health, hub_reader, nodes_work, through_hub
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
