@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import reply
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.bundle_keeper import Keeper
-from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, name_fault
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, site_name_error
 
 _LARGEST = 4 * 1024 * 1024  # a ConfigMap has up to 1 MiB, and may be indented
 
@@ -44,7 +44,7 @@ class ActionModule(ClusterAction):
         except ClusterError as error:
             raise ClusterError(f"flower_bundle_reply: {path}: {error.message}") from error
         site, version = str(answer.binding["site"]), answer.binding["version"]
-        if name_fault(site) or site not in params["sites"]:
+        if site_name_error(site) or site not in params["sites"]:
             listed = ", ".join(params["sites"]) or "none"
             raise ClusterError(
                 f"flower_bundle_reply: {path} is the reply of {site[:63]!r}, and the sites of this run are {listed}. Add the host to the inventory, or "

@@ -72,7 +72,7 @@ class ActionModule(ActionBase):
             if not _NAME.fullmatch(host):
                 raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or leave it out (--limit).")
             shown += [f"{host}: {one}{_SHOWN}" for one in formats.shown_value(objects)]
-            before, after = self._read(host, path, *whose), gitops.text(host, *whose, map(app_versions.lasting, objects))
+            before, after = self._read(host, path, *whose), gitops.text(host, *whose, map(app_versions.kept_by_gitops, objects))
             if before != after:
                 new.append((path, before, after))
         for path, _before, after in () if self._task.check_mode else new:

@@ -38,7 +38,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_step
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Object, Proof, Report
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import DATA_FAULTS, Reach, Site, unexpected
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import (
+    DATA_FAULTS,
+    Site,
+    SiteBackend,
+    unexpected,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 
 ROLE = "cert_rotation"
@@ -136,13 +141,13 @@ class ActionModule(SiteCheck, SiteDeployment):
         """Deploy the CA bundle to sites, and have their SuperNodes tested. A site that is down or refuses is a report with C(trouble)."""
         unasked = {"trust": None, "stale": False, "trouble": "", "changed": False, "msg": ""}
         found: dict[str, dict[str, Any]] = {name: {**unasked, "site": name, "pods": [], "accepts": []} for name in expected}
-        with self._reached(self._copies(expected)) as ways:
+        with self._reached(self._copies(expected)) as backends:
 
             def one(name: str) -> None:
                 report, outcome = found[name], self._outcomes[name]
                 wanted = replace(proof, own_bundle=bool(self._sites[name].spec.ca_bundle), expected=expected[name])
                 try:
-                    ways[name].trust(wanted, report)
+                    backends[name].trust(wanted, report)
                 except ask.MissingRights:
                     raise
                 except ClusterError as error:
@@ -173,15 +178,15 @@ class ActionModule(SiteCheck, SiteDeployment):
         options = deploy.Options(wait=self._options["wait"], force=self._options["force"])
         sites = {name: replace(site, seconds=self._options["wait_timeout"]) for name, site in self._copies(names).items()}
         first = next(iter(sites.values()))
-        with self.connect(first.hub) as hub, self._reached(sites) as ways:
+        with self.connect(first.hub) as hub, self._reached(sites) as backends:
             registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
-            rollout = deploy.Rollout(self, registry, first.hub, sites, ways, self._outcomes, options)
-            for name, way in ways.items():
+            rollout = deploy.Rollout(self, registry, first.hub, sites, backends, self._outcomes, options)
+            for name, backend in backends.items():
                 self._outcomes.go_on()
                 report: dict[str, Any] = {"changed": False, "site": name, "trouble": "", "renewed": False, "restarted": []}
                 try:
-                    way.settle()
-                    way.restart(rollout.restart_of(name, files, mark), report)
+                    backend.detect_platform()
+                    backend.restart(rollout.restart_of(name, files, mark), report)
                 except ClusterError as error:
                     report["trouble"] = error.message.rstrip(".")
                 except DATA_FAULTS as error:
@@ -189,7 +194,7 @@ class ActionModule(SiteCheck, SiteDeployment):
                 found[name] = report
                 self._outcomes[name].changed |= report["changed"]
                 self._outcomes[name].msg = report["trouble"] or f"{len(report['restarted'])} SuperNodes restarted"
-                way.rest()
+                backend.close()
         return found
 
     def renew(self, kinds: Sequence[str]) -> None:
@@ -204,11 +209,11 @@ class ActionModule(SiteCheck, SiteDeployment):
         return {name: replace(self._sites[name]) for name in names}
 
     @contextmanager
-    def _reached(self, sites: dict[str, Site]) -> Iterator[dict[str, Reach]]:
-        """The way to each of some sites, whose connections are closed at the end."""
-        ways = self.reach(sites)
+    def _reached(self, sites: dict[str, Site]) -> Iterator[dict[str, SiteBackend]]:
+        """The backends of some sites; their connections are closed at the end."""
+        backends = self.reach(sites)
         try:
-            yield ways
+            yield backends
         finally:
-            for way in ways.values():
-                way.rest()
+            for backend in backends.values():
+                backend.close()

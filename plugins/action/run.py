@@ -195,7 +195,7 @@ class ActionModule(ClusterAction):
                 later = "; its outputs are fetched when it is waited for with run_id (flower_run_id)" if params["outputs_directory"] else ""
                 return result | {"status": "pending", "msg": f"run {run_id} was submitted{later}"}
             else:
-                run, log = runs.look(cli, run_id), []
+                run, log = runs.read_run(cli, run_id), []
                 try:
                     log = run_log.read_log(cli, run)
                 except ClusterError as error:

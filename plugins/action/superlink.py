@@ -105,7 +105,7 @@ class ActionModule(HubCheck, HubCertificates):
             ca_bundle=issued["ca_bundle"] or spec.ca_bundle,
             gateway_secret=issued["secret"],
             gateway_names=issued["names"],
-            made_storage_size=issued["storage_size"],
+            created_storage_size=issued["storage_size"],
         )
         rest = self._apply(spec, settings, superlink.objects(spec), prune=None, wait=settings["wait"])
         self._refresh(spec, rest)

@@ -133,8 +133,8 @@ class ActionModule(ClusterAction):
         except Forbidden:
             return {}
         if live is not None and not ended:
-            return {"holder": lease_object.words(live), "since": lease_object.since(live)}
-        return {"ended": lease_object.words(live)} if live is not None and lease_object.holder(live) else {}
+            return {"holder": lease_object.describe_holder(live), "since": lease_object.since(live)}
+        return {"ended": lease_object.describe_holder(live)} if live is not None and lease_object.holder(live) else {}
 
 
 def _sites(ledger: Ledger) -> tuple[int, dict[str, Any]]:
@@ -149,7 +149,7 @@ def _sites(ledger: Ledger) -> tuple[int, dict[str, Any]]:
             "region": record["region"],
             "pools": book["sites"].get(site, {}).get("pools", {}),
             "keys": [{"fingerprint": one, **{name: key.get(name) for name in shown}} for one, key in record["keys"].items()],
-            "datasets": site_indexes.of_site(index, site),
+            "datasets": site_indexes.datasets_of(index, site),
             "promised": site_indexes.promised(index, site),
             "retired": len(record["retired"]),
             "access": record.get("access") or {},

@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet import flow
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_objects import beside, rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Reach, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site, SiteBackend
 
 ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED = STATES = ("absent", "checked", "described", "healed", "present", "pulled")
 ALL, CLIENTAPP = "all", "clientapp"
@@ -87,7 +87,7 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
                 site.spec = flower_versions.former_site(site.spec, params["before"][name])
         self.deploy_sites(sites, outcomes, apps_alone=params["part"] == CLIENTAPP)
 
-    def _remove(self, backends: dict[str, Reach], outcomes: Outcomes) -> None:
+    def _remove(self, backends: dict[str, SiteBackend], outcomes: Outcomes) -> None:
         volumes = {}
         for name in backends:
             try:

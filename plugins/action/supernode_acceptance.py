@@ -89,7 +89,7 @@ class ActionModule(FleetAction):
             nodes = FlowerCLI(hub, first.hub_namespace).nodes() if new else {}
 
         def has_come(name: str) -> bool:
-            return acceptance.has_come(_keys(records, name), nodes, by_hand=sites[name].access.delivery == BUNDLE)
+            return acceptance.was_online(_keys(records, name), nodes, by_hand=sites[name].access.delivery == BUNDLE)
 
         chosen = {name: sites[name] for name in new if name in unreadable or has_come(name)}
         for name in sites:

@@ -55,10 +55,10 @@ class ActionModule(ClusterAction):
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             found, unreadable = ledger.read_sites()
-            refused = forgetting.refusal(chosen, {*found, *unreadable}, params["inventory"], params["max"])
+            refused = forgetting.forget_error(chosen, {*found, *unreadable}, params["inventory"], params["max"])
             if refused:
                 raise ClusterError(f"{refused}.")
-            unknown = forgetting.unknown(chosen, {*found, *unreadable}, ledger.read_book())
+            unknown = forgetting.unknown_sites(chosen, {*found, *unreadable}, ledger.read_book())
             warnings = []
             if unknown and params["inventory"] is not None:  # a teardown names its hosts, deployed or not
                 words = f"{forgetting.VARIABLE}: the ledger has nothing of {', '.join(map(repr, unknown))}, so there is nothing to forget"
@@ -84,7 +84,7 @@ class ActionModule(ClusterAction):
             known = {site: record for site, record in known.items() if site not in faults}
             now = datetime.datetime.now(datetime.timezone.utc).isoformat()
             keys = {site: access_records.known_keys(known.get(site, {})) for site in chosen if site not in faults}
-            freed = ledger.change_book(lambda book: access_records.leave(partition_numbers.forget(book, keys, now), known, now))
+            freed = ledger.change_book(lambda book: access_records.with_revoked_sites(partition_numbers.forget(book, keys, now), known, now))
             deleted = []
             for site, record in known.items():
                 try:

@@ -26,13 +26,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.migration import 
     migration_report,
     operator_federation,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.migration.key_import import KeysKept
+from ansible_collections.federated.flower.plugins.plugin_utils.migration.key_import import ImportedKeys
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.operator_federation import OperatorFederation
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_inspection as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.namespace_inspection import missing_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site, StepResult
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.state import key_claims
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
@@ -67,26 +67,26 @@ class ActionModule(FleetAction):
         if not places and not any(outcome.failed for outcome in outcomes.sites.values()):
             raise ClusterError(f"no site has {operator_federation.NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
 
-        def inspect(name: str) -> KeysKept:
+        def inspect(name: str) -> ImportedKeys:
             return self._inspect(sites[name], *places[name], outcomes)
 
-        found: dict[str, KeysKept] = {}
+        found: dict[str, ImportedKeys] = {}
         for name in places:
             found |= outcomes.each(inspect, [name])
-        for name, message in key_import.twice(found).items():
+        for name, message in key_import.shared_key_errors(found).items():
             outcomes.fail(name, message)
 
         def write(name: str) -> None:
             with self.connect(name) as cluster:
                 cluster.name = name
                 made = missing_namespace(cluster, sites[name].spec) if found[name].secrets else []
-                outcomes.add(name, Done.of(apply_objects(cluster, [*made, *found[name].secrets], check=self.check, show_diff=self.show_diff)))
+                outcomes.add(name, StepResult.of(apply_objects(cluster, [*made, *found[name].secrets], check=self.check, show_diff=self.show_diff)))
 
         for name in found:
             outcomes.each(write, [name])
         return {}
 
-    def _inspect(self, site: Site, space: str, name: str, outcomes: Outcomes) -> KeysKept:
+    def _inspect(self, site: Site, space: str, name: str, outcomes: Outcomes) -> ImportedKeys:
         """What is kept of a Federation, and the report on it."""
         require(site_problems(site.given))
         if site.access.delivery != "direct":
@@ -103,7 +103,7 @@ class ActionModule(FleetAction):
             old_secrets = {one: cluster.get("v1", "Secret", one, space) for one in key_import.secrets_needed(seen)}
             labels = f"app.kubernetes.io/component={KEYS_COMPONENT}"
             live = {one["metadata"]["name"]: one for one in cluster.list("v1", "Secret", spec.namespace, labels=labels)}
-            kept = key_import.keep(seen, old_secrets, spec, live, refused)
+            kept = key_import.import_keys(seen, old_secrets, spec, live, refused)
             found = migration_report.report(seen, kept, spec, self._runs(cluster, seen), self._missing(cluster, spec))
         count = sum(one.result == key_import.KEPT for one in kept.found)
         outcomes[site.name].msg = f"{count} of {len(kept.found)} keys are kept"
@@ -122,7 +122,7 @@ class ActionModule(FleetAction):
             hub.name = site.hub
             ledger = Ledger(hub, site.hub_namespace, site.federation, check=True)
             sites, _unreadable = ledger.read_sites()
-            return ledger.identity(), key_claims.not_taken(site.name, sites, left_keys(ledger.read_book(), site.name))
+            return ledger.identity(), key_claims.rejected_keys(site.name, sites, left_keys(ledger.read_book(), site.name))
 
     def _check_places(self, cluster: Cluster, site: Site, space: str) -> None:
         """Pods of both in one namespace would be taken for each other: their labels are alike."""

@@ -408,7 +408,7 @@ class ActionModule(CompositeAction):
         book = ledger.read_book()
         read, unreadable = ledger.read_sites()
         # A node of the cluster that was away before is not waited for, nor was it when the site was deployed.
-        expected = {name: records.only(record, self.nodes_before) for name, record in read.items()}
+        expected = {name: records.with_nodes(record, self.nodes_before) for name, record in read.items()}
         exempt = {name for name in asked if conditions.exemption(name, book, read)}
         online = [name for name in asked if name in good]
         nodes = [node for name in online if name in expected and name not in exempt for node in records.node_ids(expected[name])]

@@ -119,7 +119,7 @@ def _ledger(ledger: Ledger) -> None:
     record = access_records.with_client(record, {**CLIENT, "serial": "5b"}, new_key=False)
     left = access_records.revoke_superseded(access_records.with_client(record, {**CLIENT, "serial": "5c"}, new_key=True), NOW)
     record = heal_plan.with_restart(access_records.deny(left, "audit", NOW, "a run"), ["123"], NOW)
-    book = partition_numbers.forget(access_records.leave(book, {"site-b": record}, NOW), {"site-b": ["SHA256:9"]}, NOW)
+    book = partition_numbers.forget(access_records.with_revoked_sites(book, {"site-b": record}, NOW), {"site-b": ["SHA256:9"]}, NOW)
     ledger.change_book(lambda old: access_records.deny_absent(book, "site-c", "audit", NOW))
     ledger.change_record("site-a", lambda old: record)
     by_hand = {"site-a": site_indexes.Files(2, 1)}

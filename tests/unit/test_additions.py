@@ -138,7 +138,7 @@ class Backend:
     def __init__(self, run, site):
         self.run, self.site = run, site
 
-    def settle(self):
+    def detect_platform(self):
         pass
 
     def preflight(self, hub):
@@ -154,7 +154,7 @@ class Backend:
     def remove(self, *, volumes):
         return Done(changed=True, msg=f"{self.site.name} is put away, volumes: {volumes}")
 
-    def rest(self):
+    def close(self):
         pass
 
 

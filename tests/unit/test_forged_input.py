@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_re
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable, status_of
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, unexpected
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import StepResult, unexpected
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report, hash_chain
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
 
@@ -122,7 +122,7 @@ def test_messages_and_warnings_are_cleaned_wherever_they_come_from() -> None:
     assert is_clean(ClusterError(f"first\n{SCREEN}").message) and is_clean(str(ClusterError(SCREEN)))
     assert is_clean(unexpected(ValueError(SCREEN)))
     outcome = Outcome(msg=SCREEN)
-    outcome.add(Done(warnings=[SCREEN]))
+    outcome.add(StepResult(warnings=[SCREEN]))
     for shown in (outcome.as_dict(), cluster_action._shown({"msg": SCREEN, "warnings": [SCREEN]})):
         assert is_clean(shown["msg"]) and all(map(is_clean, shown["warnings"]))
     assert all(map(is_clean, cluster_action._shown({"msg": ["first", SCREEN]})["msg"]))

@@ -27,7 +27,7 @@ from ..checks.site_rules import site_problems
 from ..checks.variables import with_origins
 from ..fleet.outcome import Outcomes
 from ..sites.registry import DELIVERIES, access_of
-from ..sites.site import DATA_FAULTS, Facts, Reach, Site, unexpected
+from ..sites.site import DATA_FAULTS, Facts, Site, SiteBackend, unexpected
 from ..spec.site_spec import SiteSpec
 from .cluster_action import ClusterAction, first_line
 from .role_options import BESIDE, role_defaults, role_options, trusted, variable_faults
@@ -224,6 +224,6 @@ class FleetAction(ClusterAction):
         seconds = int(float(given["supernode_wait_timeout"] or 300))  # its bounds are checked with the other values
         return site_of(name, given, access, seconds=seconds)
 
-    def reach(self, sites: Mapping[str, Site]) -> dict[str, Reach]:
+    def reach(self, sites: Mapping[str, Site]) -> dict[str, SiteBackend]:
         """The way to each site."""
         return {name: DELIVERIES[site.access.delivery].reach(self, site) for name, site in sites.items()}

@@ -82,7 +82,7 @@ def held(action: Task) -> Iterator[Lease | None]:
     """
     facts = run_facts(action.task_vars)
     _refuse_left_out()
-    parent.go_on(facts["pid"], "the playbook of this task")
+    parent.require_playbook(facts["pid"], "the playbook of this task")
     claims = boolean(action.variable("flower_claim_sites", False))
     with _connected(action, timeout=_CLAIM_TIMEOUT if claims else 0) as (hub, place, lease):
         try:
@@ -98,7 +98,7 @@ def held(action: Task) -> Iterator[Lease | None]:
             yield None
             return
         try:
-            parent.go_on(facts["pid"], "the playbook of this task")  # it may have been waited for long
+            parent.require_playbook(facts["pid"], "the playbook of this task")  # it may have been waited for long
             with lease.kept(partial(parent.has_ended, facts["pid"])):
                 yield lease
         finally:
@@ -191,7 +191,7 @@ def _breaks(action: Task, broken: list[str], live: Mapping[str, Any]) -> bool:
     Raises:
         ClusterError: they name another one.
     """
-    given, holder = action.variable("flower_lease_break", ""), lease_object.words(live)
+    given, holder = action.variable("flower_lease_break", ""), lease_object.describe_holder(live)
     if str(given).strip().lower() in ("", "false", "no"):
         return False
     answer = str(given).strip()

@@ -117,7 +117,7 @@ class HubCertificates(CertificateAction):
             "server_name": replace(spec, superlink_address=address).verified_name,
             "ca_bundle": shown.trust,
             "secret": shown.secret,
-            "storage_size": hub_volumes.made_size(workload),
+            "storage_size": hub_volumes.created_size(workload),
             "certificate": certificate,
             "trust": [certificates.describe(part) for part in certificates.split(shown.trust)],
             "certificates": own.certificates,

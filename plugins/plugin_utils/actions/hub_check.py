@@ -118,7 +118,7 @@ class HubCheck(CertificateAction):
         warnings += require(hub_volumes.deleted(claims))
         workload = cluster.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace)
         workload = workload if proof.belongs(workload, spec.federation) else None  # one of an operator is replaced
-        objects = superlink.objects(replace(spec.complete(), made_storage_size=hub_volumes.made_size(workload)))
+        objects = superlink.objects(replace(spec.complete(), created_storage_size=hub_volumes.created_size(workload)))
         (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
         warnings += require(hub_volumes.database(spec, rendered, workload, claims[0]))
         warnings += require(hub_volumes.storage_classes(spec, cluster_platform.storage_classes(cluster))) if claims[0] is None else []

@@ -119,7 +119,7 @@ class Cleanup:
         with self._run.connect() as hub:
             if forget:
                 known, unreadable = Ledger(hub, params["namespace"], params["federation"]).read_sites()
-                if refused := forgetting.refusal(forget, {*known, *unreadable}, params["sites"], params["max"]):
+                if refused := forgetting.forget_error(forget, {*known, *unreadable}, params["sites"], params["max"]):
                     raise ClusterError(f"{refused}.")
             try:
                 left = self._left(hub, forget, former) if params["sites"] is not None else []

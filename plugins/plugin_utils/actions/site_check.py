@@ -65,7 +65,7 @@ class SiteCheck(FleetAction):
         backends = self.reach(sites)
 
         def preflight(name: str) -> None:
-            backends[name].settle()
+            backends[name].detect_platform()
             found = backends[name].preflight(hub)
             outcome = outcomes[name]
             outcome.msg = found.msg

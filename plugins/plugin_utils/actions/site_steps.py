@@ -34,7 +34,7 @@ class ImagePull(FleetAction):
         Returns:
             C(lines), a sentence for each site.
         """
-        ways = self.reach(sites)
+        backends = self.reach(sites)
         seconds: dict[str, int] = {}
         for name, site in sites.items():
             try:
@@ -54,8 +54,8 @@ class ImagePull(FleetAction):
                 seconds[name] = limit
 
         def one(name: str) -> None:
-            ways[name].settle()
-            done = ways[name].pull(supernode.objects(sites[name].spec.complete()), seconds[name])
+            backends[name].detect_platform()
+            done = backends[name].pull(supernode.objects(sites[name].spec.complete()), seconds[name])
             outcomes[name].msg = done.msg or f"nothing is pulled beforehand: {done.skipped}"
             if done.images and not self.check:  # no object is another one afterwards
                 self.note(name, words=[done.msg])
@@ -81,12 +81,12 @@ class SiteHealing(FleetAction):
             kept_back = self._kept_back(upgrade_record.Store(hub, namespace, federation), [host, *sites])
             healer = Healer(self, hub, namespace, federation, options)
             wrong = {name: outcome.msg for name, outcome in outcomes.sites.items() if outcome.failed}
-            ways = self.reach(sites)
+            backends = self.reach(sites)
             try:
-                found = healer.heal(sites, ways, outcomes)
+                found = healer.heal(sites, backends, outcomes)
             finally:
-                for way in ways.values():
-                    way.rest()
+                for backend in backends.values():
+                    backend.close()
         found["unreadable"] |= wrong
         lines = [f"{one['site']} {one['pool']}/{one['name']}: {word}: {one['why']}" for kind, word in _WORDS.items() for one in found[kind]]
         lines += [words if words.startswith(name) else f"{name}: {words}" for name, words in found["unreadable"].items()]

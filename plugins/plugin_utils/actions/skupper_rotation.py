@@ -239,7 +239,7 @@ class HubRotation:
         site, action, cluster = self.revoked, self.action, self.cluster
         ledger = Ledger(cluster, self.namespace, self.params["federation"], check=action.check)
         objects, records = cluster_state.link_objects(cluster, self.namespace, site), ledger.read_records()
-        if site not in self.params["sites"] and not objects and forgetting.unknown([site], records, ledger.read_book()):
+        if site not in self.params["sites"] and not objects and forgetting.unknown_sites([site], records, ledger.read_book()):
             raise ClusterError(
                 f"this federation does not have a site {site}, and never had one, so nothing is revoked: the ledger on {cluster.name} has "
                 f"{', '.join(sorted(records)) or 'no sites'}. Is the name right (flower_site)?"

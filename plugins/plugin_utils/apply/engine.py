@@ -403,7 +403,7 @@ class _Apply:
                         stuck_pods.replace_pod(self.cluster, pod)
                     which = Id("", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])
                     self.recorder.record(which, "v1", "deleted")
-                    self.recorder.warn(f"{which} {outcome}: {pod_health.WORDS}.")
+                    self.recorder.warn(f"{which} {outcome}: {pod_health.RECREATED}.")
             except ApiError as error:
                 text = results.describe_error(error)[1]
                 self.recorder.warn(f"{item.which}: whether its pods wait for a new template cannot be seen or changed: {text}")

@@ -76,7 +76,7 @@ def values(platform: str, names: Collection[str]) -> dict[str, Any]:
     return {name: own[name] for name in own if name in names}
 
 
-def settled(given: Mapping[str, Any]) -> dict[str, Any]:
+def with_platform_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Variables with the values of their platform, those of Kubernetes while it is not known, and C(left_open): which of them are its."""
     names = [name for name in _VALUES[KUBERNETES] if name in given and _is_open(name, given[name])]
     return {**given, **values(text(given.get("platform")), names), "left_open": names}

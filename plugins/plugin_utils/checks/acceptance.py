@@ -162,14 +162,14 @@ def online(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, A
     """
     known = list(keys)
     used = [key for key in known if not key.get("leaving")]
-    serving = records.stand_ins(known, nodes)
+    serving = records.pods_with_leaving_keys(known, nodes)
     count = sum(_status(key, nodes) == "online" or (key["pool"], key["name"]) in serving for key in used)
     all_of = max(len(used), wanted or 0)
     text = f"{count} of {all_of} are online"
     return Check("SuperNodes", GOOD, text) if all_of and count == all_of else Check("SuperNodes", BAD, f"{text}; see status.yml")
 
 
-def has_come(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], *, by_hand: bool = False) -> bool:
+def was_online(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], *, by_hand: bool = False) -> bool:
     """Whether a SuperNode of a site has ever been online, so that there is something to judge.
 
     Args:

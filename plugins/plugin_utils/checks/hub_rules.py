@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from ..apply.compare import quantity
 from ..base.addresses import is_ip
-from ..base.platforms import settled
+from ..base.platforms import with_platform_values
 from ..base.problems import Problem
 from ..base.values import boolean, text
 from ..manifests import outputs, superlink, tracking
@@ -98,7 +98,7 @@ _METRICS_RULES = (
 
 def hub_problems(spec: Spec) -> list[Problem]:
     """All that is wrong with the variables of a hub; their types are checked."""
-    spec = settled(spec)
+    spec = with_platform_values(spec)
     found = Problems(spec, "superlink_")
     found.check(_HUB, spec)
     found.apply(_RULES, spec)

@@ -33,7 +33,7 @@ def _requested(claim: Live) -> str:
     return str(((claim.get("resources") or {}).get("requests") or {}).get("storage") or "")
 
 
-def made_size(live: Live | None) -> str:
+def created_size(live: Live | None) -> str:
     """The size in the claim template of the live StatefulSet; empty where there is none."""
     return _requested(_template(live))
 

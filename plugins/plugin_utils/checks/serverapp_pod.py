@@ -77,7 +77,7 @@ def _change(cluster: Cluster, spec: HubSpec) -> tuple[str, str]:
             f"superlink_outputs_enabled: outputs of runs are switched {state}, and the pod of their ServerApps is replaced",
             f"leave outputs as they are for now: superlink_outputs_enabled: {now}",
         )
-    found = replace(spec.complete(), gateway_secret=authority.mounted_secret(hub), made_storage_size=hub_volumes.made_size(hub))
+    found = replace(spec.complete(), gateway_secret=authority.mounted_secret(hub), created_storage_size=hub_volumes.created_size(hub))
     (wanted,) = [one for one in superlink.objects(found) if (one["apiVersion"], one["metadata"]["name"]) == (_API, name)]
     live = cluster.get(_API, wanted["kind"], name, spec.namespace)
     if not _stays(live, spec) or not (parts := _changed_fields(cluster, wanted, live)):

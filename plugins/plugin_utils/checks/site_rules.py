@@ -12,7 +12,7 @@ from ...module_utils import node_config
 from ..base.addresses import SUBDOMAIN
 from ..base.names import WORKLOAD
 from ..base.object_names import BUNDLE, OCM, OCM_PACE, REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
-from ..base.platforms import settled
+from ..base.platforms import with_platform_values
 from ..base.problems import Problem
 from ..base.values import text
 from ..manifests import clientapp
@@ -114,7 +114,7 @@ def site_problems(spec: Spec) -> list[Problem]:
 
     Address and CA of the hub and the ledger's allocation may still be missing: they are found after validation.
     """
-    spec = settled(spec)
+    spec = with_platform_values(spec)
     found = Problems(spec, "supernode_")
     # Objects of the hub are named and labelled by the site, so its inventory name must be valid in Kubernetes.
     name = text(spec.get("cluster"))

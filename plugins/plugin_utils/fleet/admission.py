@@ -70,7 +70,7 @@ class Admission:
         book, (records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
         denials = access_records.denied(book, records)
         if sites is None:
-            sites = access_records.held(denials, holder)
+            sites = access_records.sites_denied_by(denials, holder)
         asked = self._asked()
         if denying and holder:
             _refuse_others(denials, holder)
@@ -176,7 +176,7 @@ class Admission:
 
 def _refuse_others(denials: Mapping[str, Mapping[str, Any]], holder: str) -> None:
     """Do not meddle with the denials of another holder."""
-    others = access_records.held_by_others(denials, holder)
+    others = access_records.denied_by_others(denials, holder)
     if others:
         names = ", ".join(f"{site} ({why})" for site, why in others.items())
         raise ClusterError(

@@ -12,7 +12,7 @@ from ..base.errors import ClusterError
 from ..base.formats import named_hosts
 from ..base.object_names import BUNDLE
 from ..manifests import supernode
-from ..sites.site import Done
+from ..sites.site import StepResult
 from ..state import records, site_indexes
 from .deploy import Rollout
 
@@ -23,12 +23,12 @@ def deploy_apps(rollout: Rollout) -> None:
     """Deploy them at the sites of a rollout that have not failed."""
     sites, outcomes = rollout.sites, rollout.outcomes
 
-    def one(name: str) -> Done:
+    def one(name: str) -> StepResult:
         site = sites[name]
-        if not site.spec.has_apps_apart:
+        if not site.spec.has_separate_clientapps:
             outcomes[name].msg = "its ClientApps run beside its SuperNodes"
-            return Done()
-        done = rollout.ways[name].apply_apps(supernode.clientapps(site.spec), lambda: rollout.wait_no_run(site), site.seconds)
+            return StepResult()
+        done = rollout.backends[name].apply_apps(supernode.clientapps(site.spec), lambda: rollout.wait_no_run(site), site.seconds)
         outcomes.add(name, done)
         outcomes[name].msg = done.msg
         if done.failed:
@@ -42,7 +42,7 @@ def deploy_apps(rollout: Rollout) -> None:
     applied = outcomes.each(one)
     mounting = {name for name in tried if any(pool.datasets for pool in sites[name].spec.pools)}
     # Without datasets this needs nothing of the hub, unless there may have been some until now.
-    noted = [name for name in tried if sites[name].spec.has_apps_apart and (name in mounting or outcomes[name].changed)]
+    noted = [name for name in tried if sites[name].spec.has_separate_clientapps and (name in mounting or outcomes[name].changed)]
     try:
         rollout.note_datasets(noted, applied)
     except ClusterError as error:
@@ -54,7 +54,7 @@ def deploy_apps(rollout: Rollout) -> None:
 
 
 def _apart(rollout: Rollout) -> list[str]:
-    return [name for name in rollout.outcomes.good() if rollout.sites[name].spec.has_apps_apart]
+    return [name for name in rollout.outcomes.good() if rollout.sites[name].spec.has_separate_clientapps]
 
 
 def _refuse_other_pools(rollout: Rollout) -> None:
@@ -92,7 +92,7 @@ def _refuse_new_claims(rollout: Rollout) -> None:
         return
     index = rollout.hub.ledger.read_datasets()
     for name, wanted in created.items():
-        if new := site_indexes.absent(index, name, wanted):
+        if new := site_indexes.absent_datasets(index, name, wanted):
             rollout.outcomes.fail(
                 name, f"{_STAY} does not have the datasets {', '.join(new)} yet, and only federated.flower.site creates their claims. Run that first."
             )

@@ -24,7 +24,7 @@ from ..checks.site_rules import render_problems
 from ..flower.cli import FlowerCLI
 from ..manifests import supernode
 from ..rotation import conditions
-from ..sites.site import Done, KeysMade, Reach, Restart, Site
+from ..sites.site import KeyResult, Restart, Site, SiteBackend, StepResult
 from ..state import records, site_indexes
 from . import online, partitions
 from .outcome import Outcomes, RecordedRun
@@ -66,14 +66,14 @@ class Rollout:
     Args:
         hub: ledger and SuperLink.
         host: inventory name of the hub.
-        ways: name -> its delivery.
+        backends: name -> its delivery.
         outcomes: what becomes of them.
     """
 
     def __init__(
-        self, run: RecordedRun, hub: Registry, host: str, sites: Mapping[str, Site], ways: Mapping[str, Reach], outcomes: Outcomes, options: Options
+        self, run: RecordedRun, hub: Registry, host: str, sites: Mapping[str, Site], backends: Mapping[str, SiteBackend], outcomes: Outcomes, options: Options
     ) -> None:
-        self.run, self.hub, self.host, self.sites, self.ways = run, hub, host, sites, ways
+        self.run, self.hub, self.host, self.sites, self.backends = run, hub, host, sites, backends
         self.outcomes, self.options = outcomes, options
         self._waiting = threading.Lock()
 
@@ -88,7 +88,7 @@ class Rollout:
 
     def detect_platforms(self) -> None:
         """Find out what each site leaves to its platform."""
-        self.outcomes.each(lambda name: self.ways[name].settle())
+        self.outcomes.each(lambda name: self.backends[name].detect_platform())
 
     def _deploy(self, chosen: Sequence[str]) -> None:
         keys = self._keys(chosen)
@@ -127,14 +127,14 @@ class Rollout:
         self.outcomes.each(confirm, waiting)
         self._note_nodes([name for name in waiting if not self.outcomes[name].failed])
 
-    def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
+    def _keys(self, chosen: Sequence[str]) -> dict[str, KeyResult]:
         published = partitions.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen)
         found = self._numbers = partitions.allocate(
             self.run,
             self.outcomes,
             self.hub.ledger,
             {name: self.sites[name].spec.pools for name in chosen},
-            lambda names: self.outcomes.each(lambda name: self.ways[name].numbers(), names),
+            lambda names: self.outcomes.each(lambda name: self.backends[name].numbers(), names),
             partitions=self.options.partitions,
             repartition=self.options.repartition,
             renew=self.options.renew,
@@ -153,14 +153,14 @@ class Rollout:
             site.identity = found.identity
         return self.outcomes.each(lambda name: self._make(name, ()), given)
 
-    def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
-        keys = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
+    def _make(self, name: str, dead: Sequence[str]) -> KeyResult:
+        keys = self.backends[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
         self.outcomes.add(name, keys)
         if self.run.check and keys.changed:
             self.run.note(name, words=[f"keys: {keys.msg}"])
         return keys
 
-    def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
+    def _register(self, keys: Mapping[str, KeyResult]) -> Registered:
         if not keys:
             return Registered()
         specs = {name: self.sites[name].spec for name in keys}
@@ -181,7 +181,7 @@ class Rollout:
                 self.run.note(name, words=["a client certificate would be issued"])
         return registered
 
-    def note_datasets(self, names: Sequence[str], applied: Mapping[str, Done]) -> None:
+    def note_datasets(self, names: Sequence[str], applied: Mapping[str, StepResult]) -> None:
         """Record at the hub which datasets the sites have that were applied; nothing while no site of the fleet has one.
 
         A site that failed while it was applied, and so has no outcome in C(applied), may have lost datasets already, and does not have new ones for
@@ -205,7 +205,7 @@ class Rollout:
         ledger.change_datasets(updated)
         after = updated(before)
         for name in deployed:
-            was, now = site_indexes.of_site(before, name), site_indexes.of_site(after, name)
+            was, now = site_indexes.datasets_of(before, name), site_indexes.datasets_of(after, name)
             self.outcomes[name].changed |= was != now
             self.run.note(name, datasets=site_indexes.changes(was, now))
 
@@ -231,10 +231,10 @@ class Rollout:
                 if words not in self.outcomes[name].warnings:
                     self.outcomes[name].warnings.append(words)
 
-    def _apply(self, name: str) -> Done:
+    def _apply(self, name: str) -> StepResult:
         site = self.sites[name]
         wanted = objects_of(site)
-        done = self.ways[name].apply(wanted, lambda: self.wait_no_run(site))
+        done = self.backends[name].apply(wanted, lambda: self.wait_no_run(site))
         self.outcomes.add(name, done)
         if done.failed:
             raise ClusterError(done.msg)
@@ -245,7 +245,7 @@ class Rollout:
 
         One site at a time asks: each question starts a process beside the SuperLink.
         """
-        if not site.spec.has_apps_apart or site.spec.clientapp_force:
+        if not site.spec.has_separate_clientapps or site.spec.clientapp_force:
             return
         begun = time.monotonic()
         with self._waiting, self.run.connect(site.hub) as hub:
@@ -259,7 +259,7 @@ class Rollout:
         if not online:
             wanted = replace(wanted, online=lambda _pool: None)
         try:
-            self.ways[name].restart(wanted, result)
+            self.backends[name].restart(wanted, result)
         finally:
             self.outcomes[name].changed |= result["changed"]
         if self.run.check and result["restarted"]:
@@ -302,7 +302,7 @@ class Rollout:
         if away and not self.options.force:
             raise ClusterError(f"SuperNodes of pool {pool} were restarted and are not online after {seconds} s: {', '.join(away)}")
 
-    def _confirm(self, name: str, keys: KeysMade, report: Mapping[str, Any], dead: Sequence[str]) -> None:
+    def _confirm(self, name: str, keys: KeyResult, report: Mapping[str, Any], dead: Sequence[str]) -> None:
         """Fail when a wanted SuperNode is not online; delete keys that Flower has forgotten."""
         outcome = self.outcomes[name]
         denied = report.get("denied")
@@ -312,7 +312,7 @@ class Rollout:
         if keys.by_hand and not denied:
             if report:
                 outcome.msg = f"{report['online']} of {report['expected']} SuperNodes online"
-            outcome.msg += f". {self.ways[name].offline()}"
+            outcome.msg += f". {self.backends[name].pod_summary()}"
             return
         if denied:  # not a fault, but it should be visible
             outcome.msg = (
@@ -325,14 +325,14 @@ class Rollout:
             names = ", ".join(f"{node['pool']}/{node['name']} is {node['status']}" for node in missing)
             raise ClusterError(
                 f"{report['online']} of {report['expected']} SuperNodes are online at the SuperLink ({names}). "
-                f"{self.ways[name].offline()}"
+                f"{self.backends[name].pod_summary()}"
             )
         if dead:
             raise ClusterError(
                 f"{len(dead)} SuperNode keys ({', '.join(dead)}) were registered before, and Flower never "
                 "takes a key twice. Run again: their SuperNodes get new keys."
             )
-        fault, warning = ("", "") if denied else self.ways[name].cut_off()
+        fault, warning = ("", "") if denied else self.backends[name].connectivity_error()
         outcome.warnings += [named_hosts(name, warning)] if warning else []
         if fault:
             raise ClusterError(fault)
@@ -340,7 +340,7 @@ class Rollout:
             if self.run.check:
                 self.run.note(name, words=[f"old keys of pool {pool}: {', '.join(names)}" for pool, names in keys.extra.items()])
             else:
-                self.ways[name].drop_keys(keys.extra)
+                self.backends[name].drop_keys(keys.extra)
             outcome.changed = True
             outcome.msg += f", {sum(map(len, keys.extra.values()))} old keys deleted"
 

@@ -19,7 +19,7 @@ from ..base.values import Object
 from ..flower.cli import CONTAINER, FlowerCLI, FlowerError, superlink_state
 from ..kube.client import Cluster
 from ..marks import proof
-from ..sites.site import Reach, Run, Site
+from ..sites.site import Run, Site, SiteBackend
 from ..state.ledger import Ledger
 from ..state.parent import Abandoned
 from . import heal_plan
@@ -92,7 +92,7 @@ class Healer:
         # A connection is not for several threads.
         self._one_at_the_hub = threading.Lock()
 
-    def heal(self, sites: Mapping[str, Site], ways: Mapping[str, Reach], outcomes: Outcomes) -> dict[str, Any]:
+    def heal(self, sites: Mapping[str, Site], backends: Mapping[str, SiteBackend], outcomes: Outcomes) -> dict[str, Any]:
         """Read the fleet, restart what is due, and wait for it.
 
         Returns:
@@ -115,7 +115,7 @@ class Healer:
                 raise
             # The hub is compared with the inventory nevertheless: what stopped it may be drift.
             return {**result, "fault": error.message}
-        pods = outcomes.each(lambda name: self._pods(sites[name], ways[name]), [*sites])
+        pods = outcomes.each(lambda name: self._pods(sites[name], backends[name]), [*sites])
         hub = heal_plan.Hub(found, self.ledger.read_book(), nodes, started)
         plan = heal_plan.plan(hub, pods, self._now(), datetime.timedelta(seconds=self.options.after))
         result |= {"fault": plan.fault, "pause": plan.pause}
@@ -128,7 +128,7 @@ class Healer:
                 if found[name].get(heal_plan.HEALING):
                     self.ledger.change_record(name, partial(heal_plan.without_healed, nodes=nodes))
             if plan.restart:
-                self._restart_all(plan.restart, ways, outcomes, result)
+                self._restart_all(plan.restart, backends, outcomes, result)
         result["unreadable"] |= {name: outcomes[name].msg for name in sites if outcomes[name].failed}
         return result
 
@@ -147,11 +147,11 @@ class Healer:
         running = [one["state"]["running"] for one in pod["status"]["containerStatuses"] if one["name"] == CONTAINER]
         return formats.moment(running[0].get("startedAt"))
 
-    def _pods(self, site: Site, way: Reach) -> Sequence[Object] | None:
-        pods = way.pods()
+    def _pods(self, site: Site, backend: SiteBackend) -> Sequence[Object] | None:
+        pods = backend.pods()
         return None if pods is None else [pod for pod in pods if proof.belongs(pod, site.federation)]
 
-    def _restart_all(self, todo: Mapping[str, Sequence[Lost]], ways: Mapping[str, Reach], outcomes: Outcomes, result: dict[str, Any]) -> None:
+    def _restart_all(self, todo: Mapping[str, Sequence[Lost]], backends: Mapping[str, SiteBackend], outcomes: Outcomes, result: dict[str, Any]) -> None:
         """Restart at all sites at the same time; fills in C(healed), C(waiting) and C(fault). A site that fails is left to C(outcomes).
 
         At each site the next one is restarted when the one before it is online again. If that is not online in time, nothing more is restarted there.
@@ -164,7 +164,7 @@ class Healer:
 
         def restart(name: str) -> None:
             open_batches[name].begun = time.monotonic()
-            self._restart(ways[name], open_batches[name].lost)
+            self._restart(backends[name], open_batches[name].lost)
 
         answered = time.monotonic()
         end = answered + _LONGEST
@@ -220,13 +220,13 @@ class Healer:
         for kind in ("healed", "waiting"):
             result[kind].sort(key=lambda one: str(one["site"]))
 
-    def _restart(self, way: Reach, batch: Sequence[Lost]) -> None:
+    def _restart(self, backend: SiteBackend, batch: Sequence[Lost]) -> None:
         now = self._now().isoformat(timespec="seconds")
         # Before the restart: if this run ends here, the next one knows of it.
         with self._one_at_the_hub:
             self.ledger.change_record(batch[0].site, lambda record: heal_plan.with_restart(record, [one.node for one in batch], now))
             self.restarted += len(batch)
-        way.restart_pods([one.pod for one in batch])
+        backend.restart_pods([one.pod for one in batch])
 
     def _record_healed(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:
         try:

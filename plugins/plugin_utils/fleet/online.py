@@ -13,13 +13,13 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI
-from ..sites.site import KeysMade
+from ..sites.site import KeyResult
 from ..state import access_records, records
 from .outcome import Outcomes
 from .register import Registry
 
 
-def wait(hub: Registry, sites: Mapping[str, KeysMade], outcomes: Outcomes) -> dict[str, dict[str, Any]]:
+def wait(hub: Registry, sites: Mapping[str, KeyResult], outcomes: Outcomes) -> dict[str, dict[str, Any]]:
     """Wait for the wanted nodes of sites (name -> its keys), then unregister those that are leaving.
 
     Returns:
@@ -91,7 +91,7 @@ def _unregister(
         hub.run.note(site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()])
 
 
-def _expected(record: records.Record | None, site: KeysMade) -> dict[str, dict[str, Any]]:
+def _expected(record: records.Record | None, site: KeyResult) -> dict[str, dict[str, Any]]:
     """Node id -> key of the nodes of a site that have a pod to run in."""
     wanted = {key["fingerprint"] for key in site.keys if key["expected"]}
     if record is None:

@@ -18,7 +18,7 @@ from ..apply.results import ApplyFailed
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
 from ..base.formats import named_hosts
-from ..sites.site import DATA_FAULTS, Done, Run, unexpected
+from ..sites.site import DATA_FAULTS, Run, StepResult, unexpected
 from ..state import parent
 from ..state.audit_notes import of_objects
 
@@ -60,7 +60,7 @@ class Outcome:
     requests: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def add(self, done: Done) -> None:
+    def add(self, done: StepResult) -> None:
         """Add the outcome of a step."""
         self.changed |= done.changed
         self.objects += done.objects
@@ -90,7 +90,7 @@ class Outcomes:
         """Names of the sites that have not failed."""
         return [name for name, outcome in self.sites.items() if not outcome.failed]
 
-    def add(self, name: str, done: Done) -> None:
+    def add(self, name: str, done: StepResult) -> None:
         """Add the outcome of a step, and record its changes for the audit trail."""
         self.sites[name].add(done)
         self.run.note(name, objects=of_objects(done.objects), volumes=done.volumes)
@@ -109,7 +109,7 @@ class Outcomes:
         Raises:
             Abandoned: the playbook has ended.
         """
-        parent.go_on(self.parent, "the playbook")
+        parent.require_playbook(self.parent, "the playbook")
 
     def each(self, step: Callable[[str], Any], names: Iterable[str] | None = None) -> dict[str, Any]:
         """Run a step for every good site, several at the same time; returns what it returned for those that are still good.
@@ -127,7 +127,7 @@ class Outcomes:
             try:
                 found[name] = step(name)
             except ApplyFailed as error:
-                self.add(name, Done.of(error.result, failed=error.message))  # what was changed before it
+                self.add(name, StepResult.of(error.result, failed=error.message))  # what was changed before it
                 self.fail(name, error.message)
             except ClusterError as error:
                 self.fail(name, error.message)

@@ -18,7 +18,7 @@ from ..pki import certificates
 from ..sites.site import Run, Site
 from ..spec.site_spec import PoolSpec
 from ..state import access_records, partition_numbers, records
-from ..state.ledger import Ledger, name_fault
+from ..state.ledger import Ledger, site_name_error
 from .outcome import Outcomes
 
 KEYS, CLIENT = "keys", "client"
@@ -55,7 +55,7 @@ def allocate(
 
     Args:
         pools: site -> its pools, in the order in which new ranges are allocated.
-        running: gives what runs at some sites, see C(Reach.numbers); called with those that the ledger has no record of, since
+        running: gives what runs at some sites, see C(SiteBackend.numbers); called with those that the ledger has no record of, since
             they have either joined now or were lost with it. A site that is not in the answer gets no numbers.
         partitions: how many the fleet has; None to follow the pools.
         repartition: whether sites may move.
@@ -67,7 +67,7 @@ def allocate(
     """
     result, chosen = Numbers(), list(pools)
     found, unreadable = ledger.read_sites()
-    faults = {site: fault for site in pools if (fault := name_fault(site))} | {site: unreadable[site] for site in pools if site in unreadable}
+    faults = {site: fault for site in pools if (fault := site_name_error(site))} | {site: unreadable[site] for site in pools if site in unreadable}
     for site, fault in (faults | left_behind(places or {}, found)).items():
         outcomes.fail(site, fault)
     pools = {site: listed for site, listed in pools.items() if not outcomes[site].failed}

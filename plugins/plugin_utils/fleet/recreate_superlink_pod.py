@@ -71,7 +71,7 @@ class Rescue:
         owner = self.hub.get("apps/v1", "StatefulSet", SUPERLINK, pod["metadata"]["namespace"])
         if owner is None or not pod_health.is_outdated(pod, owner, self.federation, CONTAINER):
             return False
-        self._replace(pod, pod_health.WORDS)
+        self._replace(pod, pod_health.RECREATED)
         return True
 
     def _replace(self, pod: Object, why: str) -> None:

@@ -18,7 +18,7 @@ from ..hub import clients
 from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
 from ..pki import certificates as pki
-from ..sites.site import KeysMade, Run
+from ..sites.site import KeyResult, Run
 from ..state import access_records, key_claims, records
 from ..state.ledger import Ledger
 from .outcome import Outcomes
@@ -57,7 +57,7 @@ class Registry:
 
     def register(
         self,
-        sites: Mapping[str, KeysMade],
+        sites: Mapping[str, KeyResult],
         outcomes: Outcomes,
         regions: Mapping[str, str | None],
         without_range: Mapping[str, Sequence[str]],
@@ -77,10 +77,10 @@ class Registry:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
         """
         known, unreadable = self.ledger.read_sites()
-        taken = {name: claimed_keys for name in claiming if (claimed_keys := key_claims.of_others(name, sites[name].keys, known))}
+        taken = {name: claimed_keys for name in claiming if (claimed_keys := key_claims.keys_of_others(name, sites[name].keys, known))}
         sites = {name: site for name, site in sites.items() if name not in taken}
         claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
-        refused = {name: unreadable[name] for name in sites if name in unreadable} | key_claims.refused(claimed, known)
+        refused = {name: unreadable[name] for name in sites if name in unreadable} | key_claims.claim_errors(claimed, known)
         for name, fault in refused.items():
             outcomes.fail(name, fault)
         merged = {
@@ -136,7 +136,7 @@ class Registry:
 
         return ClientStore(self.hub, self.namespace, self.ledger, note=note, check=self.run.check)
 
-    def _certify(self, sites: Mapping[str, KeysMade], merged: dict[str, records.Record], outcomes: Outcomes) -> dict[str, str]:
+    def _certify(self, sites: Mapping[str, KeyResult], merged: dict[str, records.Record], outcomes: Outcomes) -> dict[str, str]:
         """Issue a valid client certificate for each site that requests one; returns for which it is new, and why."""
         requests = {name: site.client_request for name, site in sites.items() if site.client_request and name in merged}
         if not requests:
@@ -156,7 +156,7 @@ class Registry:
 
         def authority() -> pki.Issued:
             if not ca:
-                ca.append(clients.stand_in() if live is None else store.authority(settings))
+                ca.append(clients.placeholder_ca() if live is None else store.authority(settings))
             return ca[0]
 
         reasons = {}

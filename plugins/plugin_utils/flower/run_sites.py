@@ -42,7 +42,7 @@ def read_places(cli: FlowerCLI) -> tuple[dict[str, str], dict[str, str]]:
         records, _unreadable = ledger.read_sites()
     except Forbidden:
         index = ledger.read_nodes()
-        return site_indexes.homes(index), site_indexes.regions(index)
+        return site_indexes.sites_by_node(index), site_indexes.regions(index)
     places = {site: str(record.get("region") or "") for site, record in records.items()}
     return {node: site for site, record in records.items() for node in serving_ids(record)}, places
 

@@ -106,7 +106,7 @@ def command_line(cli: FlowerCLI, *arguments: str) -> str:
     return f"kubectl -n {cli.namespace} exec {SUPERLINK_POD} -c {CONTAINER} -- flwr {words}"
 
 
-def look(cli: FlowerCLI, run_id: str, seconds: float = 0, pause: float = 1) -> Run:
+def read_run(cli: FlowerCLI, run_id: str, seconds: float = 0, pause: float = 1) -> Run:
     """Read a run, optionally until it is finished or C(seconds) are over, every C(pause) seconds.
 
     Raises:

@@ -49,15 +49,15 @@ def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], N
         raise FlowerError(
             f"no SuperNode is online at {hub.name}, so no site can provide the datasets {', '.join(wanted)}; federated.flower.status says why"
         )
-    missing = site_indexes.lacking(index, wanted, online)
+    missing = site_indexes.missing_datasets(index, wanted, online)
     if missing:
         # A reply is bound to the version that it answers.
-        doubts = [f"{one}: its reply to that version shows it (federated.flower.join)" for one in site_indexes.doubts(index, wanted, online)]
+        doubts = [f"{one}: its reply to that version shows it (federated.flower.join)" for one in site_indexes.uncertain_datasets(index, wanted, online)]
         raise FlowerError(
             f"nothing was submitted, because SuperNodes that are online lack datasets: {'; '.join([*missing, *doubts])}. Give them the dataset "
             "(supernode_datasets) and run federated.flower.site, or leave it out of flower_run_datasets"
         )
-    found = site_indexes.holders(index, wanted)
+    found = site_indexes.sites_by_dataset(index, wanted)
     for name in dict.fromkeys(wanted):
         say(f"dataset {name}: {', '.join(found[name])}")
     return {name: found[name] for name in wanted}

@@ -138,7 +138,7 @@ class ClientStore:
         book = self.ledger.read_book()
         known = clients.Known(book, *self.ledger.read_sites())
         found = clients.lost(live, known)
-        found = access_records.Lost(tuple(site for site in found.denied if site not in admitted), found.revoked)
+        found = access_records.MissingInLedger(tuple(site for site in found.denied if site not in admitted), found.revoked)
         if not found:
             return known
         now = known.now.isoformat(timespec="seconds")

@@ -65,7 +65,7 @@ def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
     return pki.Issued(there["tls.crt"], there["tls.key"])
 
 
-def stand_in() -> pki.Issued:
+def placeholder_ca() -> pki.Issued:
     """A CA in the place of one that is created together with the hub, for check mode."""
     return pki.make_ca("created together with the hub", datetime.timedelta(days=1))
 
@@ -96,12 +96,12 @@ class Known:
         return access_records.Present(self.now, pki.made_at(certificate))
 
 
-def lost(live: Mapping[str, Any] | None, known: Known) -> access_records.Lost:
+def lost(live: Mapping[str, Any] | None, known: Known) -> access_records.MissingInLedger:
     """Entries that the live ConfigMap has and the ledger has lost."""
     data = (live or {}).get("data") or {}
     if not data.get("ca.crt"):
-        return access_records.Lost()
-    return access_records.lost(
+        return access_records.MissingInLedger()
+    return access_records.missing_in_ledger(
         known.book,
         {**dict.fromkeys(known.unreadable, {}), **known.records},
         denied_sites=denied_sites(live),

@@ -17,7 +17,7 @@ from ..marks import proof
 Object = Mapping[str, Any]
 
 #: Why such a pod is created again.
-WORDS = "it was not ready, and a StatefulSet does not replace such a pod when its template is changed"
+RECREATED = "it was not ready, and a StatefulSet does not replace such a pod when its template is changed"
 _REVISION = "controller-revision-hash"
 _MESSAGE = 600  # characters of what a container said last
 

@@ -195,7 +195,7 @@ def supernode_policies(spec: SiteSpec) -> list[Object]:
     names, more = egress_rules(spec.dns), egress_rules(spec.egress)
     ingress = scraping(spec, OPS_PORT) if spec.has_sidecar else []
     apps = []
-    if spec.has_apps_apart:
+    if spec.has_separate_clientapps:
         # What else may be called is for the code that computes.
         ingress = [policy_rule("from", [{"pod_selector": own_pods(spec.federation, CLIENTAPP)}], listener), *ingress]
         runtime = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], listener)

@@ -131,7 +131,7 @@ def pod_parts(spec: SiteSpec) -> tuple[list[Object], list[Object]]:
         spec.sidecar_image,
         mounts=mounts,
         resources=spec.sidecar_resources,
-        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if spec.has_apps_apart else [],
+        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if spec.has_separate_clientapps else [],
     )
     containers: list[Object] = [{"name": sidecar.pop("name"), "restartPolicy": "Always", **sidecar}]
     if not spec.has_proxy:
@@ -211,7 +211,7 @@ def configuration(spec: SiteSpec) -> str:
         server(name),
         *probe("now", name),
         *probe("next", next_server_name(name)),
-        *(apps if spec.has_apps_apart else []),
+        *(apps if spec.has_separate_clientapps else []),
         *([] if spec.has_proxy else _RESOLVERS),
         "frontend ops",
         f"  bind :{OPS_PORT}",

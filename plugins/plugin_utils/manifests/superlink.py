@@ -181,7 +181,7 @@ def stateful_set(spec: HubSpec) -> Object:
     notes = {outputs.PLACE: serverapp.POD if spec.is_process else SUPERLINK_POD} if spec.outputs_enabled else {}
     claim = {
         "accessModes": [spec.storage_access_mode],
-        "resources": {"requests": {"storage": spec.made_storage_size or spec.storage_size}},
+        "resources": {"requests": {"storage": spec.created_storage_size or spec.storage_size}},
         "storageClassName": spec.storage_class,
     }
     body = {

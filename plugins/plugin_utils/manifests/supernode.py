@@ -116,7 +116,7 @@ def objects(spec: SiteSpec) -> list[Object]:
         *sidecar.config_objects(spec),
         # It gives StatefulSet pods their names. Sites do not call it.
         service(spec, NAME, NAME, {"type": "ClusterIP", "clusterIP": "None", "selector": own_pods(spec.federation, NAME), "ports": [health]}),
-        *([service_account(spec, CLIENTAPP)] if spec.has_apps_apart else []),
+        *([service_account(spec, CLIENTAPP)] if spec.has_separate_clientapps else []),
         *datasets.objects(spec),
     ]
     for pool in _by_name(spec):
@@ -126,7 +126,7 @@ def objects(spec: SiteSpec) -> list[Object]:
 
 def clientapps(spec: SiteSpec) -> list[Object]:
     """Only their ClientApps, which need nothing from the hub or the ledger."""
-    if not spec.has_apps_apart:
+    if not spec.has_separate_clientapps:
         return []
     return patches.apply([clientapp.workload(spec, pool) for pool in _by_name(spec)], spec.patches, partial=True)
 
@@ -138,10 +138,10 @@ def _by_name(spec: SiteSpec) -> list[PoolSpec]:
 def _pool_objects(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
     """A pool's workloads and what goes with them."""
     rendered: list[Object] = []
-    names = [NAME, CLIENTAPP] if spec.has_apps_apart else [NAME]
+    names = [NAME, CLIENTAPP] if spec.has_separate_clientapps else [NAME]
     # A Service for the listener of each replica, numbered from 0 in every site, with any numbers of its pods: so the ClientApps of all sites are
     # the same. A pod that is not ready, or is about to go, is reached all the same: its ClientApp may still have a result to send.
-    for number in range(pool.replicas if spec.has_apps_apart else 0):
+    for number in range(pool.replicas if spec.has_separate_clientapps else 0):
         pod = f"{workload_name(pool.name)}-{first_ordinal(spec, pool) + number}"
         body = {
             "type": "ClusterIP",
@@ -151,7 +151,7 @@ def _pool_objects(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
         }
         rendered.append(service(spec, clientapp.listener_service(pool.name, number), NAME, body, pool=pool.name))
     rendered.append(workload(spec, pool))
-    if spec.has_apps_apart:
+    if spec.has_separate_clientapps:
         rendered.append(clientapp.workload(spec, pool))
     budget = spec.disruption_budget
     if budget is not None and pool.replicas > 1:
@@ -169,7 +169,7 @@ def _key_env(pool: PoolSpec) -> Object:
 
 def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     """The StatefulSet or DaemonSet of a pool."""
-    computes = not spec.has_apps_apart
+    computes = not spec.has_separate_clientapps
     # All keys change with their source, and a SuperNode reads its key when it starts.
     notes = {KEY_SOURCE: SITE} if spec.makes_keys and not spec.insecure else {}
 

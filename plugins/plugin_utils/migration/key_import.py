@@ -52,7 +52,7 @@ class KeyFound:
 
 
 @dataclass
-class KeysKept:
+class ImportedKeys:
     """Outcome of C(keep).
 
     Attributes:
@@ -124,9 +124,9 @@ def secrets_needed(seen: OperatorFederation) -> list[str]:
     return sorted(found)
 
 
-def keep(
+def import_keys(
     seen: OperatorFederation, old_secrets: Mapping[str, Object | None], spec: SiteSpec, live: Mapping[str, Object], refused: Mapping[str, str] | None = None
-) -> KeysKept:
+) -> ImportedKeys:
     """Decide for each SuperNode of the operator, and build the Secrets of the pools.
 
     Args:
@@ -136,7 +136,7 @@ def keep(
         live: name -> Secret with keys of SuperNodes that the site has already.
         refused: fingerprint -> why the hub does not take this key from this site.
     """
-    outcome = KeysKept()
+    outcome = ImportedKeys()
     pools = {pool.name: pool for pool in spec.pools}
     private: dict[tuple[str, str], tuple[str, tuple[str, str]]] = {}  # (pool, name) -> private key, where it is
     for name in sorted(seen.pools):
@@ -162,7 +162,7 @@ def keep(
     return outcome
 
 
-def twice(sites: Mapping[str, KeysKept]) -> dict[str, str]:
+def shared_key_errors(sites: Mapping[str, ImportedKeys]) -> dict[str, str]:
     """Site -> that one of its keys would be kept for another site as well; sites without such keys are not in it."""
     found = {}
     for name, kept in sites.items():
@@ -208,7 +208,7 @@ def _public(key: str) -> str:
 
 
 def _build(
-    outcome: KeysKept,
+    outcome: ImportedKeys,
     private: Mapping[tuple[str, str], tuple[str, tuple[str, str]]],
     spec: SiteSpec,
     live: Mapping[str, Object],

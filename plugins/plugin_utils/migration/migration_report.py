@@ -18,7 +18,7 @@ from ..spec.site_spec import SiteSpec
 from . import operator_federation
 from .conversion import VERSION
 from .federation_resource import from_federation
-from .key_import import KEPT, KeysKept
+from .key_import import KEPT, ImportedKeys
 from .operator_federation import OperatorFederation
 
 MEMORY = ":flwr-in-memory:"
@@ -81,7 +81,7 @@ def active_of(answer: Mapping[str, Any]) -> list[str] | None:
     return [str(run.get("run-id")) for run in answer["runs"] if str(run.get("status", "")).startswith(_ACTIVE)]
 
 
-def report(seen: OperatorFederation, kept: KeysKept, spec: SiteSpec, answer: Mapping[str, Any], missing: Sequence[str]) -> MigrationReport:
+def report(seen: OperatorFederation, kept: ImportedKeys, spec: SiteSpec, answer: Mapping[str, Any], missing: Sequence[str]) -> MigrationReport:
     """Everything that is to be known before the move."""
     found = MigrationReport(missing=list(missing), active=active_of(answer))
     found.lines.append(f"Federation {seen.namespace}/{seen.name} of flower-operator, Flower {version_of(seen) or 'of an unknown version'}")
@@ -94,7 +94,7 @@ def report(seen: OperatorFederation, kept: KeysKept, spec: SiteSpec, answer: Map
     return found
 
 
-def _keys(kept: KeysKept, spec: SiteSpec) -> list[str]:
+def _keys(kept: ImportedKeys, spec: SiteSpec) -> list[str]:
     lines = []
     for one in kept.found:
         if one.result == KEPT:
@@ -175,7 +175,7 @@ def _restarts(seen: OperatorFederation, spec: SiteSpec) -> list[str]:
     return lines
 
 
-def _steps(seen: OperatorFederation, kept: KeysKept, active: Sequence[str] | None) -> list[str]:
+def _steps(seen: OperatorFederation, kept: ImportedKeys, active: Sequence[str] | None) -> list[str]:
     space = f"kubectl -n {seen.namespace}"
     steps = ["run federated.flower.site, and see the SuperNodes online with federated.flower.status"]
     if active is None or active:

@@ -151,7 +151,7 @@ def _predicates(spec: SiteSpec, own: str) -> list[Object]:
     return found
 
 
-def lasting(item: Mapping[str, Any]) -> dict[str, Any]:
+def kept_by_gitops(item: Mapping[str, Any]) -> dict[str, Any]:
     """An object as a GitOps controller may have it: if it is a version, one that only this collection deletes."""
     if item["kind"] not in addon_objects.VERSIONED:
         return dict(item)

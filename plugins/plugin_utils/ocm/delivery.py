@@ -83,7 +83,7 @@ class Delivery:
         self.configs = addon_objects.configs(spec, common)
         self.references = [addon_objects.config_reference(item) for item in self.configs]
 
-    def bring_addon(self) -> dict[str, Any] | None:
+    def apply_addon(self) -> dict[str, Any] | None:
         """Apply template, config and the cluster's add-on; returns the latter, None if it does not exist yet.
 
         Raises:
@@ -105,19 +105,19 @@ class Delivery:
     def _apply_addon(self) -> None:
         self._apply([addon_objects.managed_addon(self.spec, self.references, apps=self._has_apps)])
 
-    def bring_apps(self, seconds: float | None, gate: Callable[[], None]) -> None:
+    def apply_apps(self, seconds: float | None, gate: Callable[[], None]) -> None:
         """Apply the site's ClientApps if they are in their own pods; remove those that are not wanted.
 
         Call it when its SuperNodes are ready. See C(Apps.bring).
         """
-        if self.spec.has_apps_apart:
+        if self.spec.has_separate_clientapps:
             self.apps.bring(seconds, gate)
         elif self._has_apps:
             self.apps.remove(seconds)
             self._has_apps = False
             self._apply_addon()
 
-    def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
+    def apply_nodes(self, owner: Mapping[str, Any] | None) -> None:
         """Apply the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
         live = through_hub.work_of(self.hub, self.spec)
         wanted = nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(live))

@@ -205,6 +205,6 @@ def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) ->
     return found
 
 
-def silent(error: str) -> dict[str, Any]:
+def unreachable_state(error: str) -> dict[str, Any]:
     """What is known of a site when the hub does not answer."""
     return {"reachable": False, "error": error, "workloads": [], "clientapps": [], "trouble": "", "ocm": {}}

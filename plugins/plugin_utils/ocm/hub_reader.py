@@ -102,7 +102,7 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
         )
     if addon.get("install") == PLACEMENTS:
         _refuse(checks.chosen(name, live, addon, selected=own is not None))
-    if spec.has_apps_apart:
+    if spec.has_separate_clientapps:
         _refuse(checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS)))
     return [word for word in [checks.unavailable(name, live)] if word]
 

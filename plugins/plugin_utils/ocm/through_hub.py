@@ -38,7 +38,7 @@ _HEADROOM = 60
 _PATIENCE = 20.0
 
 # A kubelet updates a changed ConfigMap after somewhat more than a minute (its sync period and its cache), and HAProxy then reloads.
-SETTLES = 90.0
+PROPAGATION_SECONDS = 90.0
 
 
 def addon_of(hub: Cluster, spec: SiteSpec) -> dict[str, Any] | None:
@@ -97,7 +97,7 @@ class ThroughHub:
             if state.ready or state.failed or not clock.tick():
                 break  # after that time its run has died, or the site does not report: replace it
             live = self._live()
-        self.settle()
+        self.apply_idle_work()
         return True
 
     def run(self, request: Mapping[str, Any], seconds: int) -> None:
@@ -115,7 +115,7 @@ class ThroughHub:
         finally:
             self._apply(idle)
 
-    def settle(self) -> None:
+    def apply_idle_work(self) -> None:
         """Apply the idle ManifestWork in its current form: labels are updated, and a left-over job is removed."""
         live = self._live()
         if live is not None:
@@ -165,7 +165,7 @@ class ThroughHub:
                 )
 
 
-def place(hub: Cluster, spec: SiteSpec, seconds: float, *, check: bool = False) -> ThroughHub:
+def job_access(hub: Cluster, spec: SiteSpec, seconds: float, *, check: bool = False) -> ThroughHub:
     """The connection to the job of a site to which SuperNodes were delivered."""
     first = [item for item in works.listed_manifests(work_of(hub, spec, key_work.PART)) if item.get("kind") == "Namespace"]
 
@@ -206,7 +206,7 @@ def bundle_of(work: Live | None) -> str:
     return str(((_trust_of(work) or {}).get("data") or {}).get("ca.crt", ""))
 
 
-def bring(hub: Cluster, spec: SiteSpec, bundle: str, seconds: float, *, check: bool = False) -> tuple[str, list[dict[str, str]]]:
+def apply_trust(hub: Cluster, spec: SiteSpec, bundle: str, seconds: float, *, check: bool = False) -> tuple[str, list[dict[str, str]]]:
     """Have a site trust these CAs, and wait for as long as its pods need to notice.
 
     Args:
@@ -232,7 +232,7 @@ def bring(hub: Cluster, spec: SiteSpec, bundle: str, seconds: float, *, check: b
         if not clock.tick():
             raise ClusterError(f"its cluster {spec.ocm_cluster} has not applied its CA bundle: {works.applied(live).why}")
     if wanted:
-        time.sleep(SETTLES)
+        time.sleep(PROPAGATION_SECONDS)
     return bundle_of(live), objects
 
 
@@ -248,7 +248,7 @@ def mark(spec: SiteSpec, reported: public.Public, trusted: str = "") -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
-def old(hub: Cluster, spec: SiteSpec, wanted: str) -> list[str]:
+def outdated_pods(hub: Cluster, spec: SiteSpec, wanted: str) -> list[str]:
     """Names of the pods that do not have the mark yet."""
     live = work_of(hub, spec)
     return [] if nodes_work.mark_of(live) == wanted else nodes_work.pod_names(live)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ..base import values
 from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI, FlowerError
-from ..flower.runs import UnknownRun, look, read_all
+from ..flower.runs import UnknownRun, read_all, read_run
 from ..kube.api_errors import Unavailable, Unreachable
 from ..state import records
 from ..state.partition_numbers import Book
@@ -43,7 +43,7 @@ def not_serving(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[
 
     C(nodes): node id -> its state at Flower.
     """
-    serving = records.stand_ins(record["keys"].values(), nodes)
+    serving = records.pods_with_leaving_keys(record["keys"].values(), nodes)
     return [
         key
         for key in expected(record)
@@ -134,7 +134,7 @@ def wait_no_run(
             say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")
             reported = words
         try:
-            seen = _ask(partial(look, cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1), patience)
+            seen = _ask(partial(read_run, cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1), patience)
         except UnknownRun:  # the SuperLink has no such run any more
             seen = None
         busy = [{**busy[0], "status": seen.status}, *busy[1:]] if seen and not seen.finished else busy[1:]

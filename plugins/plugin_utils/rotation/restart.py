@@ -34,7 +34,7 @@ def mounts(pod: Object, container: str, path: str) -> bool:
     return any(path.startswith(mount["mountPath"].rstrip("/") + "/") for mount in mounted)
 
 
-def held(cluster: Cluster, pod: Object, container: str, request: Mapping[str, Any], seconds: float = 60) -> dict[str, Any]:
+def run_site_program(cluster: Cluster, pod: Object, container: str, request: Mapping[str, Any], seconds: float = 60) -> dict[str, Any]:
     """The result of C(site_program) for a pod.
 
     Raises:
@@ -49,7 +49,7 @@ def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, s
     if not wanted or pod["metadata"].get("deletionTimestamp") or not _running_id(pod, container):
         return False  # what is about to start takes in what is there
     try:
-        answer = held(cluster, pod, container, {"probes": {}, "files": {path: path for path in wanted}, "seconds": 0})
+        answer = run_site_program(cluster, pod, container, {"probes": {}, "files": {path: path for path in wanted}, "seconds": 0})
     except Forbidden:
         raise
     except ClusterError:  # the program was killed with its container, or the container was gone before it began

@@ -162,11 +162,11 @@ def judge(expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any
             seen = pod["seen"].get(label, {})
             if serial and seen.get("serial") != serial:
                 accepts.discard(serial)
-                troubles.append(f"{pod['pod']}, certificate {serial} ({label}): {said(seen)}")
+                troubles.append(f"{pod['pod']}, certificate {serial} ({label}): {describe_probe(seen)}")
     return sorted(accepts), "; ".join(troubles)
 
 
-def said(seen: Mapping[str, str]) -> str:
+def describe_probe(seen: Mapping[str, str]) -> str:
     """The result of one probe, as text."""
     if seen.get("serial"):
         return f"it received {seen['serial']}"

@@ -31,15 +31,15 @@ from . import workloads
 from .bundle_draft import Draft
 from .bundle_keeper import BundleChange, Keeper
 from .key_sources import wanted
-from .site import Done, Facts, KeysMade, PreflightResult, Reach, Restart, Run, Site
+from .site import Facts, KeyResult, PreflightResult, Restart, Run, Site, SiteBackend, StepResult
 
 _NO_ACCESS = "the site gives no access"
 _SHOWN = ", and everyone who gets the bundle sees it. Have the site put it into a Secret of its own, and refer to that with valueFrom.secretKeyRef."
 _HUB_SECONDS = 30
 
 
-class Backend(Reach):
-    """See C(site.Reach)."""
+class Backend(SiteBackend):
+    """See C(site.SiteBackend)."""
 
     NO_PODS = _NO_ACCESS
 
@@ -56,7 +56,7 @@ class Backend(Reach):
         return Keeper.of(self.run, self.cluster, self.site)
 
     def preflight(self, hub: Facts) -> PreflightResult:
-        """See C(site.Reach). There is nothing to look at but the hub."""
+        """See C(site.SiteBackend). There is nothing to look at but the hub."""
         library.require()
         if hub.get("client_certificates") == "none" and self.keeper.store.read() is None:
             raise ClusterError(
@@ -71,11 +71,11 @@ class Backend(Reach):
         return PreflightResult("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at", warnings)
 
     def numbers(self) -> dict[str, tuple[int, int]]:
-        """See C(site.Reach). According to its last reply."""
+        """See C(site.SiteBackend). According to its last reply."""
         return {pool.name: (pool.offset, len(pool.names)) for pool in self.keeper.published.pools if pool.offset is not None and pool.names}
 
-    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
-        """See C(site.Reach). What is missing is asked for in the next version; until it is answered, the keys that are in use stay."""
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeyResult:
+        """See C(site.SiteBackend). What is missing is asked for in the next version; until it is answered, the keys that are in use stay."""
         keeper = self.keeper
         before, published = keeper.draft, keeper.published
         pending = before.request.get("dead", []) if before else []
@@ -94,7 +94,7 @@ class Backend(Reach):
         self._extra, self._lacks = found.extra, bool(found.reasons)
         client, request = (record or {}).get("client"), found.client_request
         rekeyed = bool(request) and (not client or certificates.request_fingerprint(request) != client["key"])
-        return KeysMade(
+        return KeyResult(
             keys=in_use,
             client_request=request,
             by_hand=True,
@@ -121,10 +121,10 @@ class Backend(Reach):
                     found.append({**facts, "expected": True})
         return found
 
-    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
-        """See C(site.Reach). Files are written; the site applies them."""
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> StepResult:
+        """See C(site.SiteBackend). Files are written; the site applies them."""
         if self.run.rendering:
-            return Done()  # its bundle has what it applies
+            return StepResult()  # its bundle has what it applies
         spec, needed, published = self.site.spec, self._needed, self.keeper.published
         before = self.keeper.draft
         request = drafts.request_of(
@@ -153,12 +153,12 @@ class Backend(Reach):
             done.warnings += [f"{self.site.name}: {one}{_SHOWN}" for one in formats.shown_value(draft.objects)]
         return done
 
-    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
-        """See C(site.Reach)."""
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> StepResult:
+        """See C(site.SiteBackend)."""
         return self._done(self._bring(drafts.with_objects(self._present(), objects)))
 
     def restart(self, wanted: Restart, result: Facts) -> None:
-        """See C(site.Reach). The next version restarts them where they must; a demand for new secrets is one for a reply."""
+        """See C(site.SiteBackend). The next version restarts them where they must; a demand for new secrets is one for a reply."""
         if not wanted.mark:
             return
         before, published = self._present(), self.keeper.published
@@ -170,7 +170,7 @@ class Backend(Reach):
         raise ClusterError(f"bundle version {brought.version} in {brought.path} recreates its secrets: {self.keeper.next_steps()}")
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """See C(site.Reach). What its last reply proves counts; its pods cannot be asked."""
+        """See C(site.SiteBackend). What its last reply proves counts; its pods cannot be asked."""
         if wanted.own_bundle and wanted.bundle:
             raise ClusterError(
                 "its CA bundle is set by its variables (supernode_ca_bundle), so it is not changed: add the new CA there, or remove the variable"
@@ -195,15 +195,15 @@ class Backend(Reach):
             raise ClusterError("no bundle was written for it: run site.yml for this site")
         return found
 
-    def offline(self) -> str:
-        """See C(site.Reach)."""
+    def pod_summary(self) -> str:
+        """See C(site.SiteBackend)."""
         return self.keeper.summary()
 
-    def remove(self, *, volumes: bool) -> Done:
-        """See C(site.Reach). The list of what the site's administrators delete is written; their cluster is not touched."""
+    def remove(self, *, volumes: bool) -> StepResult:
+        """See C(site.SiteBackend). The list of what the site's administrators delete is written; their cluster is not touched."""
         before = self.keeper.draft
         if before is None:
-            return Done(msg="no bundle was written for it: there is nothing to remove")
+            return StepResult(msg="no bundle was written for it: there is nothing to remove")
         before.leaving = True
         done = self._done(self._bring(before), remind=False)
         path = f"{self.site.spec.bundle_directory}/{self.site.name}/UNINSTALL.md"
@@ -220,10 +220,10 @@ class Backend(Reach):
             self.run.note(self.site.name, words=[f"bundle version {brought.version} {what}"])
         return brought
 
-    def _done(self, brought: BundleChange, *, remind: bool = True) -> Done:
+    def _done(self, brought: BundleChange, *, remind: bool = True) -> StepResult:
         what = f"bundle version {brought.version} {'to write' if self.run.check else 'is'} in {brought.path}"
         files = Files(brought.version, self.keeper.answered)
-        done = Done(changed=brought.changed, diff=brought.diff if self.run.show_diff else [], msg=what, files=files)
+        done = StepResult(changed=brought.changed, diff=brought.diff if self.run.show_diff else [], msg=what, files=files)
         steps = "" if self.run.check and brought.new else self.keeper.next_steps()
         if remind and steps:
             done.warnings.append(f"{self.site.name}: bundle version {brought.version} in {brought.path}, signed by the CA {self.keeper.signer()}: {steps}")

@@ -177,7 +177,7 @@ class Keeper:
         if not directory:
             raise ClusterError("flower_bundle_directory is not set: it is the folder on the control node in which bundles are written.")
         folder, signer, state = Path(directory).expanduser(), self._ca(), self.state
-        ca = signer or clients.stand_in().certificate
+        ca = signer or clients.placeholder_ca().certificate
         bundle_files.refuse_others(folder, self.site, draft.facts["federation"], draft.hub)
         built: dict[str, bytes] = {}
         if state:

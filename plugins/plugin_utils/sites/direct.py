@@ -35,13 +35,25 @@ from ..spec.site_spec import DAEMON_SET
 from ..state.ledger import NEW, Ledger
 from . import direct_certificates, direct_checks, direct_connection, direct_pull, removing, workloads
 from .key_sources import SOURCES, AtController, AtSite, away, key_result, note_secrets, wanted
-from .site import DATA_FAULTS, Done, Facts, KeysMade, PreflightResult, Pulled, Reach, Restart, Run, Site, unexpected
+from .site import (
+    DATA_FAULTS,
+    Facts,
+    KeyResult,
+    PreflightResult,
+    PullResult,
+    Restart,
+    Run,
+    Site,
+    SiteBackend,
+    StepResult,
+    unexpected,
+)
 
 APPLYSET = "supernode"
 
 
-class Backend(Reach):
-    """See C(site.Reach)."""
+class Backend(SiteBackend):
+    """See C(site.SiteBackend)."""
 
     def __init__(self, run: Run, site: Site) -> None:
         super().__init__(run, site)
@@ -56,17 +68,17 @@ class Backend(Reach):
         cluster.name = self.site.name
         return cluster
 
-    def settle(self) -> None:
-        """See C(site.Reach)."""
+    def detect_platform(self) -> None:
+        """See C(site.SiteBackend)."""
         if self.site.spec.platform in ("", AUTO):
             self.site.spec = self.site.spec.on(cluster_platform.find_platform(self.cluster))
 
     def preflight(self, hub: Facts) -> PreflightResult:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         return direct_checks.check_cluster(self.run, self.cluster, self.site, hub)
 
     def numbers(self) -> dict[str, tuple[int, int]]:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         labels = query(selector(self.site.federation, "supernode"))
         return supernode.numbers(self.cluster.list("apps/v1", "StatefulSet", self.site.namespace, labels=labels))
 
@@ -83,8 +95,8 @@ class Backend(Reach):
         """The pods of the site's SuperNodes."""
         return self.cluster.list("v1", "Pod", self.site.namespace, labels=self._pods)
 
-    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
-        """See C(site.Reach)."""
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeyResult:
+        """See C(site.SiteBackend)."""
 
         def running_on(pool: str) -> set[str]:
             pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=f"{self._pods},{POOL_LABEL}={pool}")
@@ -99,8 +111,8 @@ class Backend(Reach):
     def _source(self) -> AtController | AtSite:
         return SOURCES[self.site.access.key_source](self.run, self.site, self.cluster)
 
-    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
-        """See C(site.Reach)."""
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> StepResult:
+        """See C(site.SiteBackend)."""
         done = self._apply(objects, gate, self.site.seconds, refresh_pods=True)
         self._moved = not self.run.check and any(map(direct_certificates.is_changed, done.objects))
         if self.run.rendering:
@@ -126,13 +138,13 @@ class Backend(Reach):
         done.warnings += [warning] if warning else []
         return replace(done, failed=True, msg=fault) if fault else done
 
-    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
-        """See C(site.Reach)."""
+    def pull(self, objects: Sequence[Object], seconds: int) -> PullResult:
+        """See C(site.SiteBackend)."""
         away_nodes = {name for listed in self._away.values() for name in listed}
         return direct_pull.pull(self.run, self.cluster, self.site, objects, seconds, away_nodes)
 
-    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
-        """See C(site.Reach)."""
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> StepResult:
+        """See C(site.SiteBackend)."""
         warnings, spec = [], self.site.spec
         if not self.run.rendering:
             pool = next((pool.name for pool in spec.pools if pool.replicas), None)
@@ -156,11 +168,11 @@ class Backend(Reach):
         *,
         refresh_pods: bool = False,
         prune: bool | None = None,
-    ) -> Done:
+    ) -> StepResult:
         run, site = self.run, self.site
         if run.rendering:
             run.render(site.name, objects)
-            return Done()
+            return StepResult()
         if not run.check and self._replaces_apps(objects):
             gate()
         daemons = {id_of(item): item["metadata"]["labels"].get(POOL_LABEL, "") for item in objects if item["kind"] == DAEMON_SET}
@@ -183,10 +195,10 @@ class Backend(Reach):
                 away={which: len(self._away[pool]) for which, pool in daemons.items() if pool in self._away},
             )
         except ApplyFailed as error:
-            return Done.of(error.result, failed=error.message)
+            return StepResult.of(error.result, failed=error.message)
         if refresh_pods and not run.check and (self._login or stuck_pods.are_files_changed(result.objects)):
             stuck_pods.touch_pods(self.cluster, site.namespace, self._pods)
-        return Done.of(result)
+        return StepResult.of(result)
 
     def _replaces_apps(self, objects: Sequence[Object]) -> bool:
         """Whether ClientApps in their own pods will be replaced."""
@@ -200,7 +212,7 @@ class Backend(Reach):
         return any(one["change"] == "changed" for one in foreseen.objects)
 
     def restart(self, wanted: Restart, result: Facts) -> None:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         site = self.site
         if wanted.mark and not self.run.check:
             result["changed"] |= self._source.renew(wanted.mark)
@@ -219,39 +231,39 @@ class Backend(Reach):
         self.run.note(self.site.name, **facts)
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         direct_certificates.prove(self.run, self.cluster, self.site, wanted, result)
 
     def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         address = self.site.spec.superlink_address or published["address"]
         return direct_connection.measure(self.cluster, self.site.spec, address, published["server_name"], idle)
 
-    def offline(self) -> str:
-        """See C(site.Reach)."""
+    def pod_summary(self) -> str:
+        """See C(site.SiteBackend)."""
         found = self._live_pods()
         return f"Pods on {self.site.name}: {pod_health.summary(found)}.{direct_connection.words(self.cluster, self.site.spec, found)}"
 
-    def cut_off(self) -> tuple[str, str]:
-        """See C(site.Reach)."""
+    def connectivity_error(self) -> tuple[str, str]:
+        """See C(site.SiteBackend)."""
         if not self._moved or self.site.spec.has_proxy:  # C(apply) has asked
             return "", ""
         return direct_certificates.tried(self.cluster, self.site.spec, self._live_pods(), self.site.seconds)
 
     def pods(self) -> list[Object] | None:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         return self._live_pods()
 
     def restart_pods(self, pods: Sequence[Object]) -> None:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         restart.delete(self.cluster, self.site.namespace, pods, self._note)
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         self._source.drop(extra)
 
-    def remove(self, *, volumes: bool) -> Done:
-        """See C(site.Reach)."""
+    def remove(self, *, volumes: bool) -> StepResult:
+        """See C(site.SiteBackend)."""
         site, identity = self.site, ""
         if not site.claim:
             try:

@@ -82,7 +82,7 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
         request = site_proof.request(pod, spec.verified_name, {site_proof.NOW: ""}, 0)
         clock = Clock(seconds)
         while True:
-            seen = restart.held(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
+            seen = restart.run_site_program(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
             if seen.get("serial"):
                 return "", ""
             if not clock.tick():
@@ -90,8 +90,8 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
     except ClusterError as error:
         return "", f"{unknown}its sidecar could not be asked: {error.message}"
     return (
-        f"its SuperNodes do not reach the hub at {spec.superlink_address} any more: {name}: {site_proof.said(seen)}. For a minute, they still count as "
-        "online. Correct superlink_exposure, superlink_host or superlink_address of the hub, or what lies between, and run again."
+        f"its SuperNodes do not reach the hub at {spec.superlink_address} any more: {name}: {site_proof.describe_probe(seen)}. For a minute, they "
+        "still count as online. Correct superlink_exposure, superlink_host or superlink_address of the hub, or what lies between, and run again."
     ), ""
 
 
@@ -159,7 +159,7 @@ def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[t
 
 
 def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, result: dict[str, Any]) -> None:
-    """Deploy the CA bundle and ask every running SuperNode; see C(site.Reach.trust) for what is filled in.
+    """Deploy the CA bundle and ask every running SuperNode; see C(site.SiteBackend.trust) for what is filled in.
 
     Args:
         site: whose SuperNodes are asked. Pods of others in its namespace are not.
@@ -211,7 +211,7 @@ def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof,
         seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
         asked = site_proof.request(pod, wanted.server_name, wanted.wanted, seconds)
         try:
-            answer = restart.held(cluster, pod, site_proof.CONTAINER, asked, seconds + 60)
+            answer = restart.run_site_program(cluster, pod, site_proof.CONTAINER, asked, seconds + 60)
         except ClusterError as error:
             return report | {"error": error.message}
         stale = site_proof.is_stale(answer, trust)

@@ -27,7 +27,7 @@ from ..manifests import site_jobs
 from ..marks import proof
 from ..rights import ask, grants
 from ..rights.need import UPGRADE
-from .site import Pulled, Run, Site
+from .site import PullResult, Run, Site
 
 _KINDS = ("StatefulSet", "DaemonSet")
 # The control node ends a job first, while its pod still says what it waits for.
@@ -40,8 +40,8 @@ _SHOWN = 3  # nodes in a message
 _WITHOUT = "To upgrade this site without pulling its images first, set flower_upgrade_pull: false for it."
 
 
-def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seconds: int, away: Collection[str] = ()) -> Pulled:
-    """See C(site.Reach).
+def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seconds: int, away: Collection[str] = ()) -> PullResult:
+    """See C(site.SiteBackend).
 
     Args:
         away: names of nodes that are not ready. They pull nothing, and the deployment does not wait for them either.
@@ -52,7 +52,7 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
     jobs = [job for job in _jobs(cluster, site, objects, seconds) if _node(job) not in away]
     images = list(dict.fromkeys(one["image"] for job in jobs for one in job["spec"]["template"]["spec"]["containers"]))
     nodes = sorted({_node(job) for job in jobs})
-    done = Pulled(images=images, nodes=nodes)
+    done = PullResult(images=images, nodes=nodes)
     if not jobs:
         done.msg = "nothing to pull: its pods have these images"
         return done

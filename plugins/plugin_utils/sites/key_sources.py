@@ -27,7 +27,7 @@ from ..site_keys import job, keys, site_keygen
 from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
 from ..state.audit_notes import of_objects
 from . import namespace_inspection
-from .site import KeysMade, Run, Site
+from .site import KeyResult, Run, Site
 
 Ready = dict[str, set[str]]
 
@@ -62,7 +62,7 @@ def wanted(
             names = [str(offset + number) for number in range(pool.replicas)]
             pools.append(keys.Pool(pool.name, names, offset))
             ready[pool.name] = set(names)
-    listener = listener_certificate_name(spec.namespace) if spec.has_apps_apart else ""
+    listener = listener_certificate_name(spec.namespace) if spec.has_separate_clientapps else ""
     return keys.Wanted(pools, dead, site if spec.shows_certificate else "", listener), ready
 
 
@@ -160,7 +160,7 @@ class AtController:
     def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
         self.run, self.site, self.cluster = run, site, cluster
 
-    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
+    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeyResult]:
         """Create what is missing."""
         spec, check = self.site.spec, self.run.check
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
@@ -193,7 +193,7 @@ class AtController:
             ]
             objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects
         written = {secret["metadata"]["name"] for secret in plan.secrets} if any(map(keys.pool_of, live.values())) else ()
-        return plan, KeysMade(
+        return plan, KeyResult(
             changed=outcome.changed,
             diff=outcome.diff,
             objects=objects,
@@ -248,7 +248,7 @@ class AtSite:
         self.run, self.site, self.cluster = run, site, cluster
         self.place = place or job.AtSite(cluster, site.spec)
 
-    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
+    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeyResult]:
         """Create what is missing."""
         spec = self.site.spec
         prepared: list[dict[str, str]] = []
@@ -261,7 +261,7 @@ class AtSite:
         outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare, check=self.run.check)
         before = outcome.before
         written = site_keygen.changes(before, outcome.after or before) if before.pools else {}
-        return outcome.found, KeysMade(
+        return outcome.found, KeyResult(
             due=outdated(self.cluster, self.site, before.replaced),
             renewed=[name for name in keys.SHARED if written.get(name) in ("created", "changed")],
             changed=bool(outcome.found.reasons),
@@ -286,7 +286,7 @@ class AtSite:
 SOURCES: dict[str, type[AtController] | type[AtSite]] = {CONTROLLER: AtController, SITE: AtSite}
 
 
-def key_result(found: keys.SiteKeys, outcome: KeysMade, ready: Mapping[str, set[str]]) -> KeysMade:
+def key_result(found: keys.SiteKeys, outcome: KeyResult, ready: Mapping[str, set[str]]) -> KeyResult:
     """The outcome with what was found: keys, extra ones and the certificate request."""
     outcome.keys = [{**key, "expected": key["name"] in ready[key["pool"]]} for key in found.keys]
     outcome.extra = found.extra

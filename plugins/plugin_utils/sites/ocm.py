@@ -30,13 +30,13 @@ from . import direct_connection, removing
 from .direct_certificates import require_own
 from .direct_checks import refuse_level
 from .key_sources import AtSite, key_result, wanted
-from .site import Done, Facts, KeysMade, PreflightResult, Reach, Restart, Run, Site
+from .site import Facts, KeyResult, PreflightResult, Restart, Run, Site, SiteBackend, StepResult
 
 _HUB_SECONDS = 30  # a hub is read for many sites at once
 
 
-class Backend(Reach):
-    """See C(site.Reach)."""
+class Backend(SiteBackend):
+    """See C(site.SiteBackend)."""
 
     NO_PODS = "its pods are reached by the agent of its cluster only"
 
@@ -45,8 +45,8 @@ class Backend(Reach):
         self._version = ""  # of Kubernetes, as far as the hub knows it
         self._shared: SiteSpec | None = None  # as its variables have it, where it is in the hub's namespace
 
-    def settle(self) -> None:
-        """See C(site.Reach). What the hub knows of the managed cluster says what it is, and whether it is the hub's own one."""
+    def detect_platform(self) -> None:
+        """See C(site.SiteBackend). What the hub knows of the managed cluster says what it is, and whether it is the hub's own one."""
         spec = self.site.spec
         sets_level = bool(common_objects.namespace_objects(spec)) and bool(common_objects.security_levels(spec))
         is_open, may_share = spec.platform in ("", AUTO), sets_level and self.site.namespace == self.site.hub_namespace
@@ -60,7 +60,7 @@ class Backend(Reach):
             self._shared, self.site.spec = self.site.spec, replace(self.site.spec, pod_security="")
 
     def preflight(self, hub: Facts) -> PreflightResult:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         name = self.site.spec.ocm_cluster
         if self._shared is not None:
             refuse_level(self.cluster, self._shared, hub.get("pod_security"))
@@ -96,11 +96,11 @@ class Backend(Reach):
         return []
 
     def numbers(self) -> dict[str, tuple[int, int]]:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         return supernode.numbers(nodes_work.sets_of(self._nodes_work()))
 
-    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
-        """See C(site.Reach). The site's namespace is part of the add-on."""
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeyResult:
+        """See C(site.SiteBackend). The site's namespace is part of the add-on."""
         run, spec = self.run, self.site.spec
         needed, ready = wanted(self.site.name, spec, allocation, dead, lambda: self.cluster.list("v1", "Node"))
         # The certificate is issued for the key that is created now; it is not part of the add-on's template.
@@ -109,12 +109,12 @@ class Backend(Reach):
         place = self._place(drafted, delivery)
         outcome = site_keygen.make(place, drafted, needed, self.site.seconds, check=run.check)
         if not run.rendering:  # it looks at the add-on, whose configuration may be another one in the repository
-            place.settle()
+            place.apply_idle_work()
         results = [*delivery.results, *place.written]
         objects = [one for result in results for one in result.objects if one["change"] != "unchanged"]
         return key_result(
             outcome.found,
-            KeysMade(
+            KeyResult(
                 changed=bool(outcome.found.reasons) or any(result.changed for result in results),
                 diff=outcome.diff(self.site.namespace) if run.show_diff else [],
                 objects=objects + outcome.objects(self.site.namespace),
@@ -124,29 +124,29 @@ class Backend(Reach):
 
     def _place(self, spec: SiteSpec, delivery: Delivery) -> ThroughHub:
         return ThroughHub(
-            self.cluster, spec, delivery.bring_addon, seconds=self.site.seconds, check=self.run.check, first=delivery.first
+            self.cluster, spec, delivery.apply_addon, seconds=self.site.seconds, check=self.run.check, first=delivery.first
         )
 
-    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
-        """See C(site.Reach)."""
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> StepResult:
+        """See C(site.SiteBackend)."""
         delivery = self._delivery(objects)
         if self.run.rendering:
             self.run.render(self.site.hub, delivery.configs, self.site.name)
-            return Done()
-        delivery.bring_nodes(delivery.bring_addon())
+            return StepResult()
+        delivery.apply_nodes(delivery.apply_addon())
         try:
             if not self.run.check:
                 delivery.wait(self.site.seconds)
-            delivery.bring_apps(self.site.seconds, gate)
+            delivery.apply_apps(self.site.seconds, gate)
         except ClusterError as error:
             return self._done(delivery, error.message)
         return self._done(delivery)
 
-    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
-        """See C(site.Reach)."""
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> StepResult:
+        """See C(site.SiteBackend)."""
         delivery = self._delivery(objects)
         try:
-            delivery.bring_apps(seconds, gate)
+            delivery.apply_apps(seconds, gate)
         except ClusterError as error:
             return self._done(delivery, error.message)
         return self._done(delivery)
@@ -155,18 +155,18 @@ class Backend(Reach):
         return Delivery(self.cluster, self.site.spec, objects, check=self.run.check, show_diff=self.run.show_diff)
 
     @staticmethod
-    def _done(delivery: Delivery, failed: str = "") -> Done:
+    def _done(delivery: Delivery, failed: str = "") -> StepResult:
         outcome = delivery.result()
-        return Done(**{**outcome, "msg": failed or outcome["msg"]}, failed=bool(failed))
+        return StepResult(**{**outcome, "msg": failed or outcome["msg"]}, failed=bool(failed))
 
     def restart(self, wanted: Restart, result: Facts) -> None:
-        """See C(site.Reach). All pools at once: a pod there cannot be deleted."""
+        """See C(site.SiteBackend). All pools at once: a pod there cannot be deleted."""
         spec, seconds = self.site.spec, self.site.seconds
-        place = through_hub.place(self.cluster, spec, seconds, check=self.run.check)
+        place = through_hub.job_access(self.cluster, spec, seconds, check=self.run.check)
         if wanted.mark and not self.run.check:
             result["changed"] |= AtSite(self.run, self.site, self.cluster, place).renew(wanted.mark)
         present = through_hub.mark(spec, place.read(), through_hub.bundle_of(self._nodes_work()))
-        old = through_hub.old(self.cluster, spec, present)
+        old = through_hub.outdated_pods(self.cluster, spec, present)
         if old:
             result["changed"] = True
             if not self.run.check:
@@ -180,9 +180,9 @@ class Backend(Reach):
         result["renewed"] = bool(wanted.mark)
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """See C(site.Reach). Its pods cannot be asked: what its cluster has counts as accepted, once they were restarted if they read it at their start."""
+        """See C(site.SiteBackend). Its pods cannot be asked: what its cluster has counts as accepted, after the restart of those that read it at start."""
         spec = self.site.spec
-        trust, objects = through_hub.bring(self.cluster, spec, "" if wanted.own_bundle else wanted.bundle, wanted.seconds, check=self.run.check)
+        trust, objects = through_hub.apply_trust(self.cluster, spec, "" if wanted.own_bundle else wanted.bundle, wanted.seconds, check=self.run.check)
         if not self.run.check:
             self.run.note(self.site.name, objects=of_objects(objects))
         result.update(changed=bool(objects), trust=trust)
@@ -190,8 +190,8 @@ class Backend(Reach):
             require_own(trust, wanted.bundle)
             result["trust"] = wanted.bundle
         if wanted.bundle and not spec.has_sidecar and not self.run.check:
-            place = through_hub.place(self.cluster, spec, wanted.seconds)
-            if through_hub.old(self.cluster, spec, through_hub.mark(spec, place.read(), trust)):
+            place = through_hub.job_access(self.cluster, spec, wanted.seconds)
+            if through_hub.outdated_pods(self.cluster, spec, through_hub.mark(spec, place.read(), trust)):
                 result.update(stale=True, trouble="its SuperNodes still run with the CA bundle of their start")
                 return
             seen = nodes_work.state(self._nodes_work())
@@ -202,8 +202,8 @@ class Backend(Reach):
             msg="its pods were not asked: it is reached through Open Cluster Management, and has their CA bundle",
         )
 
-    def offline(self) -> str:
-        """See C(site.Reach)."""
+    def pod_summary(self) -> str:
+        """See C(site.SiteBackend)."""
         spec = self.site.spec
         work = self._nodes_work()
         state = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, according to its agent's last report"
@@ -213,12 +213,12 @@ class Backend(Reach):
         return through_hub.work_of(self.cluster, self.site.spec)
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """See C(site.Reach)."""
+        """See C(site.SiteBackend)."""
         place = self._place(self.site.spec, self._delivery(supernode.objects(self.site.spec)))
         AtSite(self.run, self.site, self.cluster, place).drop(extra)
 
-    def remove(self, *, volumes: bool) -> Done:
-        """See C(site.Reach). Its keys are deleted with the other objects; claims of datasets stay."""
+    def remove(self, *, volumes: bool) -> StepResult:
+        """See C(site.SiteBackend). Its keys are deleted with the other objects; claims of datasets stay."""
         delivery = self._delivery([])
         delivery.remove(self.site.seconds)
         done = self._done(delivery)
@@ -251,5 +251,5 @@ def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dic
             with run.connect(host, timeout=max(seconds, _HUB_SECONDS)) as hub:
                 found |= health.read(hub, federation, addon, own)
         except ClusterError as error:
-            found |= {name: health.silent(f"{name}: {error.message}") for name in own}
+            found |= {name: health.unreachable_state(f"{name}: {error.message}") for name in own}
     return found

@@ -22,7 +22,7 @@ from ..base.object_names import BUNDLE, DIRECT, OCM, SiteAccess
 from ..checks.variables import FORMER
 
 if TYPE_CHECKING:
-    from .site import Facts, Reach, Run, Site
+    from .site import Facts, Run, Site, SiteBackend
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Delivery:
     """What must be known of a delivery before a site is reached.
 
     Attributes:
-        module: in this package; has a class C(Backend), which is a C(site.Reach), and a function C(statuses): what runs at some sites that are
+        module: in this package; has a class C(Backend), which is a C(site.SiteBackend), and a function C(statuses): what runs at some sites that are
             reached so, with the same arguments.
         key_sources: where keys can be created, the default first.
         own_access: whether the variables of a host lead to its own API server.
@@ -42,9 +42,9 @@ class Delivery:
     own_access: bool = True
     why: str = ""
 
-    def reach(self, run: Run, site: Site) -> Reach:
+    def reach(self, run: Run, site: Site) -> SiteBackend:
         """The way to one site."""
-        backend: Reach = self._module.Backend(run, site)
+        backend: SiteBackend = self._module.Backend(run, site)
         return backend
 
     def statuses(self, run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:

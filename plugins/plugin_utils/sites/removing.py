@@ -28,7 +28,7 @@ from ..marks import owners, proof
 from ..site_keys import job
 from ..skupper.ownership import objects_of_others as skupper_of_others
 from . import namespace_contents, namespaces
-from .site import Done
+from .site import StepResult
 
 Object = dict[str, Any]
 _CLAIM = "PersistentVolumeClaim"
@@ -94,7 +94,7 @@ class Leftovers:
     kept: list[str] = field(default_factory=list)
 
 
-def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> Done:
+def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> StepResult:
     """Delete the set; then, as wanted, secrets and records, volumes, and namespaces that nothing else needs."""
     _refuse_other(cluster, wanted)
     is_there = namespaces.live(cluster, wanted.namespace) is not None
@@ -130,7 +130,7 @@ def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> Done:
     msg = f"{len(deleted)} objects {'to delete' if check else 'deleted'} from {cluster.name}"
     after = claims(cluster, wanted.namespace) if before and deleted else before
     volumes = facts(wanted.namespace, before, after, wanted=wanted.volumes) if deleted and not check else []
-    return Done(changed=bool(deleted), objects=deleted, volumes=volumes, warnings=[f"{cluster.name}: {one}" for one in kept], msg="; ".join((msg, *kept)))
+    return StepResult(changed=bool(deleted), objects=deleted, volumes=volumes, warnings=[f"{cluster.name}: {one}" for one in kept], msg="; ".join((msg, *kept)))
 
 
 def _refuse_other(cluster: Cluster, wanted: Removal) -> None:

@@ -4,7 +4,7 @@
 
 """A site, and what every delivery can do with one.
 
-The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(offline), C(drop_keys); apart from them
+The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(pod_summary), C(drop_keys); apart from them
 C(pull), C(trust), C(apply_apps) and C(remove). Each raises ClusterError for what people should read.
 """
 
@@ -109,7 +109,7 @@ def unexpected(error: Exception) -> str:
 
 
 @dataclass
-class Done:
+class StepResult:
     """Outcome of one step. Nothing in it is secret.
 
     Attributes:
@@ -135,7 +135,7 @@ class Done:
     files: Files | None = None
 
     @classmethod
-    def of(cls, result: Result, *, failed: str = "") -> Done:
+    def of(cls, result: Result, *, failed: str = "") -> StepResult:
         """What became of a list of objects."""
         return cls(
             changed=result.changed,
@@ -149,7 +149,7 @@ class Done:
 
 
 @dataclass
-class KeysMade(Done):
+class KeyResult(StepResult):
     """Outcome of C(make_keys).
 
     Attributes:
@@ -197,7 +197,7 @@ class PreflightResult:
 
 
 @dataclass
-class Pulled:
+class PullResult:
     """Outcome of C(pull).
 
     Attributes:
@@ -234,7 +234,7 @@ class Restart:
     online: Callable[[str], None]
 
 
-class Reach(ABC):
+class SiteBackend(ABC):
     """One site, as its delivery reaches it. See C(registry.Delivery) for what a module has besides a subclass C(Backend).
 
     What is not abstract has the answer for a site whose pods cannot be reached.
@@ -251,12 +251,12 @@ class Reach(ABC):
         """The connection to the API server by which the site is reached, which is opened on first use: that of the hub unless it is overridden."""
         return self.run.connect(self.site.hub)
 
-    def rest(self) -> None:
+    def close(self) -> None:
         """Close the connection. It is opened again when it is needed."""
         if "cluster" in vars(self):
             self.cluster.close()
 
-    def settle(self) -> None:
+    def detect_platform(self) -> None:
         """Find out what the site's variables leave to its platform. Before C(preflight), and before anything is rendered."""
         return
 
@@ -269,18 +269,18 @@ class Reach(ABC):
         """Pool -> first number and number of the pods that this federation has there, for a site whose ranges are not known."""
 
     @abstractmethod
-    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeyResult:
         """Create the keys and secrets that are missing.
 
         C(allocation): pool -> C(offset), from the ledger; C(dead): fingerprints of keys to replace.
         """
 
     @abstractmethod
-    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> StepResult:
         """Apply the site's objects and wait for its pods. C(gate): called before ClientApps in their own pods are replaced."""
 
     @abstractmethod
-    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> StepResult:
         """C(apply) for its ClientApps alone."""
 
     @abstractmethod
@@ -292,20 +292,20 @@ class Reach(ABC):
         """Deploy the CA bundle and test it; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
 
     @abstractmethod
-    def offline(self) -> str:
+    def pod_summary(self) -> str:
         """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
 
     @abstractmethod
-    def remove(self, *, volumes: bool) -> Done:
+    def remove(self, *, volumes: bool) -> StepResult:
         """Take the site's objects away; its volumes, too, if that is wanted."""
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """Delete keys that are no longer needed: pool -> names."""
         return
 
-    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
+    def pull(self, objects: Sequence[Object], seconds: int) -> PullResult:
         """Have the nodes of its pods pull what C(objects) has of new images, within C(seconds). No pod of the site is touched."""
-        return Pulled(skipped=f"{self.NO_PODS}: its images are pulled when its SuperNodes are replaced")
+        return PullResult(skipped=f"{self.NO_PODS}: its images are pulled when its SuperNodes are replaced")
 
     def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
         """Pool -> what one of its SuperNodes measures, see C(direct_connection); None where pods cannot be asked.
@@ -314,7 +314,7 @@ class Reach(ABC):
         """
         return None
 
-    def cut_off(self) -> tuple[str, str]:
+    def connectivity_error(self) -> tuple[str, str]:
         """Whether running SuperNodes lost the hub by what C(apply) changed: a fault and a warning, either may be empty.
 
         At the hub they count as online for a minute. Empty, too, where pods cannot be asked. Not for a site that is denied access.

@@ -172,7 +172,7 @@ class HubSpec(FlowerSpec, OcmUse):
     pods: PodsSpec = field(default_factory=PodsSpec)
     serverapp: PodsSpec = field(default_factory=PodsSpec)
     storage_size: Text = ""
-    made_storage_size: Text = ""
+    created_storage_size: Text = ""
     storage_class: Text = ""
     storage_access_mode: Text = "ReadWriteOnce"
     outputs_enabled: Flag = False

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from ..base.addresses import is_ip, split_address
 from ..base.names import KEY_SOURCES, SITE
-from ..base.platforms import settled, values
+from ..base.platforms import values, with_platform_values
 from ..base.values import Object, boolean, compact, integer, text
 from ..pki import certificates
 
@@ -135,7 +135,7 @@ class PartSpec(Parsed):
     @classmethod
     def parse(cls: type[Self], given: Mapping[str, Any], **more: Any) -> Self:
         """See C(Parsed). What is left to the platform has Kubernetes' values while the platform is not known."""
-        return super().parse(settled(given), **more)
+        return super().parse(with_platform_values(given), **more)
 
     def on(self: Self, platform: str) -> Self:
         """The same on a platform that was found."""

@@ -202,7 +202,7 @@ class SiteSpec(FlowerSpec):
         return self.has_sidecar and bool(self.http_proxy.address)
 
     @property
-    def has_apps_apart(self) -> bool:
+    def has_separate_clientapps(self) -> bool:
         """Whether ClientApps run in their own workload beside the SuperNodes."""
         return self.clientapp == WORKLOAD
 

@@ -103,12 +103,12 @@ def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
     return {site for site in {*one, *other} if one.get(site) != other.get(site)}
 
 
-def held(denials: Mapping[str, Mapping[str, Any]], holder: str) -> list[str]:
+def sites_denied_by(denials: Mapping[str, Mapping[str, Any]], holder: str) -> list[str]:
     """The sites that a holder denies for a time."""
     return [site for site, denial in denials.items() if holder and denial.get("holder") == holder]
 
 
-def held_by_others(denials: Mapping[str, Mapping[str, Any]], holder: str) -> dict[str, str]:
+def denied_by_others(denials: Mapping[str, Mapping[str, Any]], holder: str) -> dict[str, str]:
     """Site -> the reason, of all sites that another holder denies for a time."""
     return {site: str(denial["reason"]) for site, denial in denials.items() if denial.get("holder", holder) != holder}
 
@@ -149,7 +149,7 @@ def pruned(holder: Mapping[str, Any], present: Present) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Lost:
+class MissingInLedger:
     """What the gateway's files have and the ledger lacks, because its ConfigMap was lost.
 
     Attributes:
@@ -164,14 +164,14 @@ class Lost:
         return bool(self.denied or self.revoked)
 
 
-def lost(
+def missing_in_ledger(
     book: Mapping[str, Any],
     records: Mapping[str, Mapping[str, Any]],
     *,
     denied_sites: Iterable[str],
     serials: Mapping[str, str],
     present: Present,
-) -> Lost:
+) -> MissingInLedger:
     """Compare the ledger with the gateway's files, which are written after it and so never have more.
 
     Args:
@@ -180,10 +180,10 @@ def lost(
     """
     refused = tuple(site for site in denied_sites if site not in records and site not in book.get("denied", {}))
     known = revoked(book, records)
-    return Lost(refused, {serial: since for serial, since in serials.items() if serial not in known and matters({"since": since}, present)})
+    return MissingInLedger(refused, {serial: since for serial, since in serials.items() if serial not in known and matters({"since": since}, present)})
 
 
-def restored(book: Mapping[str, Any], found: Lost, now: str) -> Book:
+def restored(book: Mapping[str, Any], found: MissingInLedger, now: str) -> Book:
     """The book with what was lost.
 
     Args:
@@ -247,7 +247,7 @@ def _revocation(superseded: str | Mapping[str, Any], now: str) -> dict[str, Any]
     return {"serial": serial_of(superseded), "since": now, **until}
 
 
-def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now: str) -> Book:
+def with_revoked_sites(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now: str) -> Book:
     """The book after some sites left: their certificates are revoked permanently, and denied sites stay denied.
 
     Args:

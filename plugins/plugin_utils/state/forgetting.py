@@ -57,7 +57,7 @@ def former_clusters(given: Any) -> list[str]:
     return names(given, lambda value: f"{FORMER} is {value!r}, and must be names of managed clusters: -e {FORMER}=c1,c2")
 
 
-def unknown(chosen: Sequence[str], known: Collection[str], book: Mapping[str, Any]) -> list[str]:
+def unknown_sites(chosen: Sequence[str], known: Collection[str], book: Mapping[str, Any]) -> list[str]:
     """Those of some names of which the ledger has nothing, such as misspelt ones. One that was forgotten before is not among them.
 
     Args:
@@ -68,7 +68,7 @@ def unknown(chosen: Sequence[str], known: Collection[str], book: Mapping[str, An
     return [name for name in chosen if not any(name in part for part in parts)]
 
 
-def refusal(
+def forget_error(
     chosen: Collection[str], known: Collection[str], inventory: Collection[str] | None, bound: int | None = None
 ) -> str:
     """Why some sites are not forgotten, with the remedy; empty when they may be.

@@ -67,7 +67,7 @@ class Lease:
     def look(self) -> tuple[Object | None, bool]:
         """The object, and whether its holder has lost it without returning it, as far as the hub's clock tells."""
         live = self.read()
-        return live, live is not None and record.left(live, self._now()) <= 0
+        return live, live is not None and record.seconds_left(live, self._now()) <= 0
 
     def take(
         self, seconds: float, say: Callable[[str], None], *, had: bool = False, breaks: Callable[[Object], bool] = lambda _live: False
@@ -103,14 +103,14 @@ class Lease:
             if now >= deadline:
                 waited = f" after {seconds:g} s" if seconds else ""
                 raise ClusterError(
-                    f"{record.words(live)} has been changing the federation {self.federation} since {record.since(live)} and still holds its lease{waited}, "
-                    "so nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that was killed "
+                    f"{record.describe_holder(live)} has been changing the federation {self.federation} since {record.since(live)} and still holds its "
+                    f"lease{waited}, so nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that was killed "
                     f"loses the lease within {record.SECONDS + 2} s. If {record.name(live)} hangs and cannot be cancelled: -e flower_lease_break=true"
                 )
             if record.holder(live) != shown or now - said_at >= _SAY:
                 shown, said_at = record.holder(live), now
                 say(
-                    f"Waiting for {record.words(live)}, who has been changing the federation {self.federation} since {record.since(live)}: "
+                    f"Waiting for {record.describe_holder(live)}, who has been changing the federation {self.federation} since {record.since(live)}: "
                     f"{deadline - now:.0f} s at most."
                 )
             time.sleep(min(_POLL, deadline - now))
@@ -188,11 +188,11 @@ class Lease:
         """The object as it is; this run's, if it could be taken."""
         live = self.read()
         if live is not None and self._is_own(live):
-            fresh = record.left(live, self._now()) > record.SECONDS - record.RENEW / 2
+            fresh = record.seconds_left(live, self._now()) > record.SECONDS - record.RENEW / 2
             return live if fresh else self.cluster.replace(record.renewed(live, self._now()))
         if live is not None and had:
-            raise self._lost(f"{record.words(live)} took it at {record.since(live)}")
-        if live is not None and record.left(live, self._now()) > 0 and not breaks(live):
+            raise self._lost(f"{record.describe_holder(live)} took it at {record.since(live)}")
+        if live is not None and record.seconds_left(live, self._now()) > 0 and not breaks(live):
             return live
         wanted = record.taken(live, self.namespace, self.federation, self.identity, self._now())
         if live is not None:
@@ -216,7 +216,7 @@ class Lease:
     def _own(self) -> Object | None:
         live = self.read()
         if live is not None and not self._is_own(live):
-            raise self._lost(f"{record.words(live)} took it at {record.since(live)}")
+            raise self._lost(f"{record.describe_holder(live)} took it at {record.since(live)}")
         return live
 
     def _lost(self, what: str) -> Lost:

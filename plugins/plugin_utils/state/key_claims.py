@@ -21,7 +21,7 @@ _REMEDY = (
 )
 
 
-def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[str, Record]) -> dict[str, str]:
+def claim_errors(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[str, Record]) -> dict[str, str]:
     """Site -> why its keys are not registered; sites whose keys are good are not in it.
 
     Args:
@@ -40,7 +40,7 @@ def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[st
     return found
 
 
-def of_others(site: str, keys: Sequence[Mapping[str, Any]], known: Mapping[str, Record]) -> list[str]:
+def keys_of_others(site: str, keys: Sequence[Mapping[str, Any]], known: Mapping[str, Record]) -> list[str]:
     """Fingerprints of those keys of a site that the ledger has under the name of another one."""
     holders = _holders(known)
     return [one for one in (str(key["fingerprint"]) for key in keys) if holders.get(one, site) != site]
@@ -56,7 +56,7 @@ def _holders(known: Mapping[str, Record]) -> dict[str, str]:
     }
 
 
-def not_taken(site: str, known: Mapping[str, Record], left: Sequence[str]) -> dict[str, str]:
+def rejected_keys(site: str, known: Mapping[str, Record], left: Sequence[str]) -> dict[str, str]:
     """Fingerprint -> why a site cannot have this key at the hub, for all keys that the ledger knows.
 
     Args:

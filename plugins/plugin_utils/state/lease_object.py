@@ -55,7 +55,7 @@ def run_of(lease: Object | None) -> str:
     return holder(lease).rpartition(", ")[2]
 
 
-def words(lease: Object) -> str:
+def describe_holder(lease: Object) -> str:
     """Who holds it: C(jane@laptop, job 12, federated.flower.site)."""
     shown, _comma, run = holder(lease).rpartition(", ")
     return shown or run or "nobody"
@@ -63,7 +63,7 @@ def words(lease: Object) -> str:
 
 def name(lease: Object) -> str:
     """Name of the holder, without what it runs: C(jane@laptop)."""
-    return words(lease).partition(", ")[0]
+    return describe_holder(lease).partition(", ")[0]
 
 
 def since(lease: Object) -> str:
@@ -98,7 +98,7 @@ def renewed(live: Object, now: datetime.datetime) -> dict[str, Any]:
     return {**live, "apiVersion": API, "kind": KIND, "spec": {**live["spec"], "renewTime": time}}
 
 
-def left(lease: Object, now: datetime.datetime) -> float:
+def seconds_left(lease: Object, now: datetime.datetime) -> float:
     """Seconds until a lease ends unless it is renewed, by the hub's clock; not above 0 when it has ended, or has no holder.
 
     Args:

@@ -31,7 +31,7 @@ from ..kube.configmaps import config_map, retry_on_conflict, write
 from ..marks import proof
 from . import site_indexes
 from .partition_numbers import Book, empty_book
-from .records import Record, empty_record, fault
+from .records import Record, empty_record, record_error
 
 BOOK = LEDGER_CONFIG
 # Which SuperNodes have which datasets, see C(site_indexes.py); only where a site has some.
@@ -84,7 +84,7 @@ def _record(site: str) -> _Part:
     return _Part(
         "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
         "revocations are restored from the gateway's files",
-        lambda record: fault(record, site),
+        lambda record: record_error(record, site),
         empty_record(site),
     )
 
@@ -93,7 +93,7 @@ class LedgerError(ClusterError):
     """The ledger cannot be read or written. The text has the reason and the remedy."""
 
 
-def name_fault(site: str) -> str:
+def site_name_error(site: str) -> str:
     """Why a site of this name cannot have a record; empty when it can.
 
     Source of the rule: its name is part of the name of a ConfigMap (RFC 1123) and the value of a label (63 characters).

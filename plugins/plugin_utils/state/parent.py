@@ -39,7 +39,7 @@ def has_ended(pid: int) -> bool:
     return os.getppid() != pid
 
 
-def go_on(pid: int, what: str) -> None:
+def require_playbook(pid: int, what: str) -> None:
     """Go on only while the playbook C(pid) is there; C(what) is it, in words.
 
     Raises:

@@ -192,12 +192,12 @@ def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {node: key for node, key in serving_ids(record).items() if not key.get("leaving")}
 
 
-def only(record: Mapping[str, Any], nodes: Collection[str]) -> Record:
+def with_nodes(record: Mapping[str, Any], nodes: Collection[str]) -> Record:
     """The record with those keys alone whose nodes are among C(nodes)."""
     return {**record, "keys": {fingerprint: key for fingerprint, key in record["keys"].items() if key["node_id"] in nodes}}
 
 
-def stand_ins(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
+def pods_with_leaving_keys(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Pool and name of pods that serve with a key that leaves: they have not been restarted with their new one.
 
     Args:
@@ -277,7 +277,7 @@ def _merged_key(
     return key
 
 
-def fault(record: Any, site: str) -> str:
+def record_error(record: Any, site: str) -> str:
     """What is wrong with the shape of a record that was read; empty for a good one.
 
     Args:

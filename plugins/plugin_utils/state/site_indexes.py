@@ -77,14 +77,14 @@ def updated_nodes(index: Mapping[str, Any], records: Mapping[str, Record], *, un
 
 def pools_of(index: Mapping[str, Any], nodes: Collection[str]) -> tuple[dict[str, list[str]], list[str]]:
     """Site -> its pools with one of some SuperNodes; and those nodes that are in none."""
-    present, known = {*nodes}, {*homes(index)}
+    present, known = {*nodes}, {*sites_by_node(index)}
     found = {
         site: [pool for pool, entry in sorted(pools.items()) if present & {*entry["nodes"]}] for site, pools in sorted(_sites(index).items())
     }
     return {site: pools for site, pools in found.items() if pools}, sorted(present - known)
 
 
-def homes(index: Mapping[str, Any]) -> dict[str, str]:
+def sites_by_node(index: Mapping[str, Any]) -> dict[str, str]:
     """Node id -> site, of all SuperNodes that it knows."""
     return {node: site for site, pools in _sites(index).items() for entry in pools.values() for node in entry["nodes"]}
 
@@ -188,7 +188,7 @@ def without_datasets(index: Mapping[str, Any], sites: Collection[str]) -> Datase
     return {site: pools for site, pools in index.items() if site not in sites}
 
 
-def holders(index: Mapping[str, Any], names: Iterable[str] = ()) -> dict[str, list[str]]:
+def sites_by_dataset(index: Mapping[str, Any], names: Iterable[str] = ()) -> dict[str, list[str]]:
     """Dataset -> sites of which a pool has it, of all datasets in the index and of C(names)."""
     found: dict[str, list[str]] = {name: [] for name in names}
     for site, pools in index.items():
@@ -197,7 +197,7 @@ def holders(index: Mapping[str, Any], names: Iterable[str] = ()) -> dict[str, li
     return {name: sorted(sites) for name, sites in sorted(found.items())}
 
 
-def of_site(index: Mapping[str, Any], site: str) -> dict[str, list[str]]:
+def datasets_of(index: Mapping[str, Any], site: str) -> dict[str, list[str]]:
     """Pool -> its datasets, of one site; pools without datasets are left out."""
     return {pool: list(entry["datasets"]) for pool, entry in index.get(site, {}).items() if entry["datasets"]}
 
@@ -207,7 +207,7 @@ def promised(index: Mapping[str, Any], site: str) -> dict[str, dict[str, int]]:
     return {pool: dict(entry[PROMISED]) for pool, entry in index.get(site, {}).items() if entry.get(PROMISED)}
 
 
-def absent(index: Mapping[str, Any], site: str, names: Iterable[str]) -> list[str]:
+def absent_datasets(index: Mapping[str, Any], site: str, names: Iterable[str]) -> list[str]:
     """Those of some datasets that no pool of a site has, or is to have by its files."""
     present = {name for entry in index.get(site, {}).values() for name in (*entry["datasets"], *entry.get(PROMISED, ()))}
     return sorted({*names} - present)
@@ -222,7 +222,7 @@ def changes(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[st
     ]
 
 
-def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Collection[str]) -> list[str]:
+def missing_datasets(index: Mapping[str, Any], wanted: Iterable[str], online: Collection[str]) -> list[str]:
     """Sentences about the SuperNodes that are online and lack datasets, one for each dataset.
 
     Args:
@@ -248,7 +248,7 @@ def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Collection[
     return sentences
 
 
-def doubts(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[str]) -> list[str]:
+def uncertain_datasets(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[str]) -> list[str]:
     """Sentences about the SuperNodes that are online and may have datasets, since files with them were written for their site's people.
 
     Args:

@@ -29,7 +29,7 @@ class ActionModule(FleetAction):
             site = sites[name]
             site.spec = replace(site.spec, **params["found"][name])
             delivery = ways[name]._delivery(objects_of(site))
-            delivery.bring_nodes(delivery.bring_addon())
+            delivery.apply_nodes(delivery.apply_addon())
             outcomes.add(name, ways[name]._done(delivery))
 
         outcomes.each(bring)

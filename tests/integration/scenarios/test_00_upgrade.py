@@ -131,7 +131,7 @@ def test_a_federation_of_an_earlier_release_is_taken_over(federation, release, f
     assert "the pod of ServerApps is replaced by one with another image (" in words and f"would fail run {run_id} of " in words, words
     federation.unchanged(**same)  # what replaces nothing is not refused
     assert lives(federation) == before, "what was refused replaced or restarted pods"
-    assert runs.stop(cli, [run_id]) == ({}, {}) and runs.look(cli, run_id, 60).finished
+    assert runs.stop(cli, [run_id]) == ({}, {}) and runs.read_run(cli, run_id, 60).finished
 
     federation.site(**AS_BEFORE)
     after = lives(federation)

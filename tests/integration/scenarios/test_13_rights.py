@@ -481,7 +481,7 @@ def test_a_scientist_submits_lists_reads_and_stops_runs(deployed):
     assert run_id in [str(run["run-id"]) for run in listed.data["runs"]]
     (stopped,) = cli.do([cli.command("stop", run_id)])
     assert stopped.ok, stopped.message
-    assert runs.look(cli, run_id, 60).status == "finished:stopped"
+    assert runs.read_run(cli, run_id, 60).status == "finished:stopped"
     run = finish()
     assert run.rc == 0, run.details()
     assert any("round 1: accuracy" in line for line in run.table), run.table

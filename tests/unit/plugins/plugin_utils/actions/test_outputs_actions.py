@@ -414,7 +414,7 @@ def followed(monkeypatch):
     monkeypatch.setattr(run_log, "read_log", lambda cli, one: ["round 1"])
 
     def say(status):
-        monkeypatch.setattr(runs, "look", lambda cli, run_id: runs.Run(run_id, status, "", 3.0, "me/app"))
+        monkeypatch.setattr(runs, "read_run", lambda cli, run_id: runs.Run(run_id, status, "", 3.0, "me/app"))
 
     return say
 

@@ -107,11 +107,11 @@ def test_nothing_is_written_if_one_file_is_another_federations(run: Any) -> None
 @pytest.mark.parametrize("kind", addon_objects.VERSIONED)
 def test_a_version_that_leaves_the_repository_stays_until_no_site_has_it(kind: str) -> None:
     bare = item(kind)
-    lasting = app_versions.lasting(bare)
+    lasting = app_versions.kept_by_gitops(bare)
     notes = lasting["metadata"]["annotations"]
     assert notes["argocd.argoproj.io/sync-options"] == "Prune=false"
     assert notes["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
-    assert bare == item(kind) and app_versions.lasting(item("Service")) == item("Service")
+    assert bare == item(kind) and app_versions.kept_by_gitops(item("Service")) == item("Service")
     for manager, operation in (("kustomize-controller", "Apply"), ("argocd-controller", "Apply"), ("argocd-application-controller", "Update")):
         fields = [{"manager": manager, "operation": operation}]
         assert field_conflicts.recreated_by({**bare, "metadata": {**bare["metadata"], "managedFields": fields}})

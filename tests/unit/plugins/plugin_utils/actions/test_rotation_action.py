@@ -37,10 +37,10 @@ class Way:
     def __init__(self, trouble: str) -> None:
         self.trouble, self.rests, self.site = trouble, 0, Site()
 
-    def settle(self) -> None:
+    def detect_platform(self) -> None:
         return None
 
-    def rest(self) -> None:
+    def close(self) -> None:
         self.rests += 1
 
     def answer(self) -> None:

@@ -55,7 +55,7 @@ class Unasked:
     def measure(self, published: dict[str, str], idle: float) -> None:
         return None
 
-    def rest(self) -> None:
+    def close(self) -> None:
         """There is no connection."""
 
 

@@ -122,8 +122,8 @@ def test_a_key_that_leaves_counts_in_the_place_of_its_successor() -> None:
 
 def test_sites_whose_supernodes_have_come() -> None:
     nodes = {"1": {"status": "registered"}, "2": {"status": "offline"}}
-    assert not acceptance.has_come([], nodes) and not acceptance.has_come([{"node_id": "1"}, {"node_id": None}, {"node_id": "9"}], nodes)
-    assert acceptance.has_come([{"node_id": "1"}, {"node_id": "2"}], nodes)
+    assert not acceptance.was_online([], nodes) and not acceptance.was_online([{"node_id": "1"}, {"node_id": None}, {"node_id": "9"}], nodes)
+    assert acceptance.was_online([{"node_id": "1"}, {"node_id": "2"}], nodes)
 
 
 @pytest.mark.parametrize("good", [True, False])
@@ -205,11 +205,11 @@ def test_an_answer_that_is_no_tls_is_one() -> None:
 def test_a_site_whose_people_apply_its_files_is_judged_while_it_is_online() -> None:
     keys = [{"node_id": "1", "pool": "cpu", "name": "0"}, {"node_id": "2", "pool": "cpu", "name": "1"}]
     for by_hand in (False, True):
-        assert not acceptance.has_come(keys, {}, by_hand=by_hand)
-        assert not acceptance.has_come(keys, {"1": {"status": "registered"}}, by_hand=by_hand)
-        assert acceptance.has_come(keys, {"1": {"status": "offline"}, "2": {"status": "online"}}, by_hand=by_hand)
+        assert not acceptance.was_online(keys, {}, by_hand=by_hand)
+        assert not acceptance.was_online(keys, {"1": {"status": "registered"}}, by_hand=by_hand)
+        assert acceptance.was_online(keys, {"1": {"status": "offline"}, "2": {"status": "online"}}, by_hand=by_hand)
     away = {"1": {"status": "offline"}, "2": {"status": "offline"}}
-    assert acceptance.has_come(keys, away) and not acceptance.has_come(keys, away, by_hand=True), "it may not be back since it was admitted again"
+    assert acceptance.was_online(keys, away) and not acceptance.was_online(keys, away, by_hand=True), "it may not be back since it was admitted again"
 
 
 def test_what_is_kept() -> None:

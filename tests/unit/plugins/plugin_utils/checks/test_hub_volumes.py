@@ -32,11 +32,11 @@ def test_a_claim_that_was_deleted_is_named_while_its_data_can_still_be_saved() -
 
 def test_another_size_is_no_other_template(parsed_hub: Any) -> None:
     live = superlink.stateful_set(parsed_hub(storage_size="10Gi"))
-    made = hub_volumes.made_size(live)
-    later = parsed_hub(storage_size="50Gi", made_storage_size=made)
+    made = hub_volumes.created_size(live)
+    later = parsed_hub(storage_size="50Gi", created_storage_size=made)
     assert (made, superlink.stateful_set(later)) == ("10Gi", live)
     assert superlink.stateful_set(parsed_hub(storage_size="50Gi")) != live
-    assert hub_volumes.made_size(None) == ""
+    assert hub_volumes.created_size(None) == ""
     new = volume_pod.claim(parsed_hub(storage_size="50Gi"), "backup")
     assert new["spec"]["resources"]["requests"]["storage"] == "50Gi", "a new claim has the size of the variable"
 

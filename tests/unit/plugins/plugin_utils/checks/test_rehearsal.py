@@ -151,6 +151,6 @@ def test_a_managed_cluster_that_is_too_old(parsed_site: Callable[..., Any]) -> N
     run = SimpleNamespace(connect=lambda _host: SimpleNamespace(server="", get=lambda *_place: managed))
     site = SimpleNamespace(spec=parsed_site(platform="auto"), hub="hub", name="a", namespace="flower", hub_namespace="other")
     way = Backend(run, site)  # type: ignore[arg-type]
-    way.settle()
+    way.detect_platform()
     with pytest.raises(ClusterError, match=r"v1\.28\.15 has no native sidecars"):
         way._rehearse()

@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet import clie
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.deploy import Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registered
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, KeysMade, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Site, StepResult
 from ansible_collections.federated.flower.plugins.plugin_utils.state import site_indexes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.site_indexes import Files
 
@@ -47,16 +47,16 @@ class Run:
 class Away:
     """The way to a site whose API server does not answer."""
 
-    def settle(self) -> None:
+    def detect_platform(self) -> None:
         raise ClusterError("its API server does not answer")
 
-    def offline(self) -> str:
+    def pod_summary(self) -> str:
         return "Have the bundle applied."
 
-    def cut_off(self) -> tuple[str, str]:
+    def connectivity_error(self) -> tuple[str, str]:
         return "", ""
 
-    def rest(self) -> None:
+    def close(self) -> None:
         pass
 
 
@@ -82,7 +82,7 @@ def test_a_batch_whose_sites_have_all_failed_keeps_their_errors() -> None:
 )
 def test_what_is_said_of_supernodes(check: bool, by_hand: bool, report: dict[str, Any], words: str) -> None:
     one = rollout(Run(check=check))
-    one._confirm("a", KeysMade(keys=[], by_hand=by_hand), report, [])
+    one._confirm("a", KeyResult(keys=[], by_hand=by_hand), report, [])
     assert one.outcomes["a"].msg == words
 
 
@@ -92,7 +92,7 @@ class Moved(Away):
     def __init__(self, fault: str, warning: str = "") -> None:
         self.found = fault, warning
 
-    def cut_off(self) -> tuple[str, str]:
+    def connectivity_error(self) -> tuple[str, str]:
         return self.found
 
 
@@ -101,10 +101,10 @@ def test_a_site_that_has_lost_the_hub_fails_although_its_supernodes_count_as_onl
     one = rollout(Run())
     one.ways = {"a": Moved("it does not reach the hub")}
     with pytest.raises(ClusterError, match="it does not reach the hub"):
-        one._confirm("a", KeysMade(keys=[]), report, [])
-    one._confirm("a", KeysMade(keys=[]), {**report, "denied": {"reason": "a ticket", "since": "", "source": ""}}, [])
+        one._confirm("a", KeyResult(keys=[]), report, [])
+    one._confirm("a", KeyResult(keys=[]), {**report, "denied": {"reason": "a ticket", "since": "", "source": ""}}, [])
     one.ways = {"a": Moved("", "whether it does is not known")}
-    one._confirm("a", KeysMade(keys=[]), report, [])
+    one._confirm("a", KeyResult(keys=[]), report, [])
     assert one.outcomes["a"].warnings[-1] == "a: whether it does is not known"
 
 
@@ -154,14 +154,14 @@ def deploying(ledger: Ledger, spec: Any, way: Any = None) -> Rollout:
 def test_a_dataset_in_files_that_people_apply_is_a_promise(parsed_site: Callable[..., Any]) -> None:
     ledger = Ledger()
     one = deploying(ledger, parsed_site(datasets=[{"name": "ct", "claim": "ct"}]))
-    one.note_datasets(["a"], {"a": Done(files=Files(5, 4))})
+    one.note_datasets(["a"], {"a": StepResult(files=Files(5, 4))})
     assert ledger.datasets == {"a": {"default": {"datasets": [], "nodes": ["12"], "promised": {"ct": 5}}}}
     assert one.run.notes == [] and not one.outcomes["a"].changed
-    one.note_datasets(["a"], {"a": Done(files=Files(5, 5))})
+    one.note_datasets(["a"], {"a": StepResult(files=Files(5, 5))})
     assert ledger.datasets == {"a": {"default": {"datasets": ["ct"], "nodes": ["12"]}}}
     assert one.run.notes == [{"pool": "default", "dataset": "ct", "change": "added"}] and one.outcomes["a"].changed
     ledger.datasets = {}
-    one.note_datasets(["a"], {"a": Done()})
+    one.note_datasets(["a"], {"a": StepResult()})
     assert ledger.datasets["a"]["default"]["datasets"] == ["ct"], "where objects are applied"
 
 
@@ -172,11 +172,11 @@ class Deployed:
         self.ledger = ledger
         self.homes: dict[str, str] = {}
 
-    def apply(self, _objects: Any, _gate: Any) -> Done:
-        self.homes, self.regions = site_indexes.homes(self.ledger.nodes), site_indexes.regions(self.ledger.nodes)
-        return Done()
+    def apply(self, _objects: Any, _gate: Any) -> StepResult:
+        self.homes, self.regions = site_indexes.sites_by_node(self.ledger.nodes), site_indexes.regions(self.ledger.nodes)
+        return StepResult()
 
-    def rest(self) -> None:
+    def close(self) -> None:
         """There is no connection."""
 
 
@@ -186,7 +186,7 @@ def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., A
     ledger = Ledger(fault=fault)
     way = Deployed(ledger)
     one = deploying(ledger, parsed_site(), way)
-    monkeypatch.setattr(one, "_keys", lambda _chosen: {"a": KeysMade()})
+    monkeypatch.setattr(one, "_keys", lambda _chosen: {"a": KeyResult()})
     monkeypatch.setattr(one, "_register", lambda _keys: Registered(changed={"a"}))
     monkeypatch.setattr(one, "_confirm", lambda *_given: None)
     monkeypatch.setattr(deploy, "objects_of", lambda _site: [])
@@ -200,7 +200,7 @@ def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., A
     monkeypatch.setattr(one, "_register", lambda _keys: Registered())
     ledger.nodes = {}
     one._deploy(["a"])
-    assert way.homes == {} and site_indexes.homes(ledger.nodes) == {"12": "a"}, "a record that was lost is written again"
+    assert way.homes == {} and site_indexes.sites_by_node(ledger.nodes) == {"12": "a"}, "a record that was lost is written again"
     one.run.check, ledger.nodes = True, {}
     one._deploy(["a"])
     assert ledger.nodes == {}
@@ -234,7 +234,7 @@ def test_one_site_at_a_time_asks_for_active_runs_and_none_waits_longer_than_it_m
     run.connect = lambda _hub: contextlib.nullcontext(None)
     run.say = print
     one = rollout(run)
-    spec = SimpleNamespace(has_apps_apart=True, clientapp_force=False, clientapp_wait=60)
+    spec = SimpleNamespace(has_separate_clientapps=True, clientapp_force=False, clientapp_wait=60)
     site: Any = SimpleNamespace(hub="hub", hub_namespace="flower", spec=spec)
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _number: one.wait_no_run(site), range(4)))

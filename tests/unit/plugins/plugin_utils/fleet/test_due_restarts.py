@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import deploy
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registered
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, KeysMade, Restart
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Restart, StepResult
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.fleet.test_outcome import Run
 
 BUSY = "pods must be restarted, which would fail run 1"
@@ -33,18 +33,18 @@ class Way:
         wanted.online("cpu")
         result["changed"] = True
 
-    def rest(self) -> None:
+    def close(self) -> None:
         """There is no connection."""
 
 
 @pytest.fixture
 def rollout(monkeypatch):
-    def made(keys: dict[str, KeysMade], *, busy: bool = False, renew: tuple[str, ...] = ()) -> deploy.Rollout:
+    def made(keys: dict[str, KeyResult], *, busy: bool = False, renew: tuple[str, ...] = ()) -> deploy.Rollout:
         ways = {name: Way(busy=busy) for name in keys}
         found = deploy.Rollout(Run(), None, "hub", {}, ways, Outcomes(Run(), keys, 1), deploy.Options(renew=renew))
         monkeypatch.setattr(found, "_keys", lambda _chosen: keys)
         monkeypatch.setattr(found, "_register", lambda _keys: Registered())
-        monkeypatch.setattr(found, "_apply", lambda name: ways[name].done.append("apply") or Done())
+        monkeypatch.setattr(found, "_apply", lambda name: ways[name].done.append("apply") or StepResult())
         monkeypatch.setattr(found, "_await_online", lambda name, _pool: ways[name].done.append("online"))
         for later in ("note_datasets", "_note_nodes", "_confirm"):
             monkeypatch.setattr(found, later, lambda *_args: None)
@@ -56,7 +56,7 @@ def rollout(monkeypatch):
 
 def test_it_comes_first_and_the_end_of_the_run_waits_for_its_supernodes(rollout):
     found = rollout(
-        {"a": KeysMade(due=["supernode-superexec"]), "b": KeysMade(renewed=["supernode-superexec"]), "c": KeysMade()}
+        {"a": KeyResult(due=["supernode-superexec"]), "b": KeyResult(renewed=["supernode-superexec"]), "c": KeyResult()}
     )
     found._deploy(["a", "b", "c"])
     assert {name: way.done for name, way in found.ways.items()} == {
@@ -68,13 +68,13 @@ def test_it_comes_first_and_the_end_of_the_run_waits_for_its_supernodes(rollout)
 
 
 def test_while_it_is_impossible_its_site_fails_and_no_other(rollout):
-    found = rollout({"a": KeysMade(due=["supernode-local-tls"]), "b": KeysMade()}, busy=True)
+    found = rollout({"a": KeyResult(due=["supernode-local-tls"]), "b": KeyResult()}, busy=True)
     found._deploy(["a", "b"])
     assert found.outcomes["a"].msg == f"a: {BUSY}" and found.outcomes.good() == ["b"]
     assert [found.ways[name].done for name in "ab"] == [[["superexec", "loopback"]], ["apply"]]
 
 
 def test_new_keys_restart_every_supernode_anyway(rollout):
-    found = rollout({"a": KeysMade(due=["supernode-superexec"])}, renew=(deploy.KEYS,))
+    found = rollout({"a": KeyResult(due=["supernode-superexec"])}, renew=(deploy.KEYS,))
     found._deploy(["a"])
     assert found.ways["a"].done == ["apply", ["key"], "online"]

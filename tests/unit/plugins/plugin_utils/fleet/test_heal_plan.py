@@ -164,7 +164,7 @@ def test_a_site_that_may_be_cut_off_is_tried_with_the_pauses_of_one_node() -> No
 def test_tries_are_remembered_until_the_node_is_online() -> None:
     new = heal_plan.with_restart(heal_plan.with_restart(record("site-a", "a0", "a1"), ["a0"], ago(9)), ["a0", "a1"], ago(1))
     assert new["healing"] == {"a0": {"tries": [ago(9), ago(1)]}, "a1": {"tries": [ago(1)]}}
-    assert records.fault(new, "site-a") == ""
+    assert records.record_error(new, "site-a") == ""
     some = heal_plan.without_healed(new, {"a0": off(), "a1": ON})
     assert some["healing"] == {"a0": {"tries": [ago(9), ago(1)]}}
     assert heal_plan.without_healed(some, {"a0": ON}) == record("site-a", "a0", "a1")

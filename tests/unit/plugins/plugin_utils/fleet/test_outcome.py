@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import StepResult
 from ansible_collections.federated.flower.plugins.plugin_utils.state.parent import Abandoned
 
 
@@ -109,8 +109,8 @@ def test_what_was_changed_is_noted_at_once_and_added_up() -> None:
     run = Run()
     outcomes = Outcomes(run, ["a"], 1)
     entry = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "x", "name": "y", "change": "created"}
-    outcomes.add("a", Done(changed=True, objects=[entry], warnings=["old"]))
-    outcomes.add("a", Done(objects=[{**entry, "change": "unchanged"}], warnings=["old"]))
+    outcomes.add("a", StepResult(changed=True, objects=[entry], warnings=["old"]))
+    outcomes.add("a", StepResult(objects=[{**entry, "change": "unchanged"}], warnings=["old"]))
     told = outcomes.as_dict()["a"]
     assert told["changed"] and told["warnings"] == ["old"] and len(told["objects"]) == 2
     assert [site for site, found in run.noted if found] == ["a"]

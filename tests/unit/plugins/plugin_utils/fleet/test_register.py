@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.test_outdated import (
     CRASHED,
@@ -54,10 +54,10 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
 
 
 def test_keys_of_the_former_name_are_dead_for_the_one_that_claims_them(registry: Registry) -> None:
-    held, outcomes = {"clinic-b": KeysMade(keys=KEYS[:1])}, Outcomes(RUN, ["clinic-b"], 1)
+    held, outcomes = {"clinic-b": KeyResult(keys=KEYS[:1])}, Outcomes(RUN, ["clinic-b"], 1)
     first = registry.register(held, outcomes, {}, {}, ["clinic-b"])
     assert (first.dead, first.changed) == ({"clinic-b": [KEYS[0]["fingerprint"]]}, set())
-    second = registry.register({"clinic-b": KeysMade(keys=KEYS[1:])}, outcomes, {}, {}, ["clinic-b"])
+    second = registry.register({"clinic-b": KeyResult(keys=KEYS[1:])}, outcomes, {}, {}, ["clinic-b"])
     assert (second.dead, second.changed) == ({"clinic-b": []}, {"clinic-b"})
     assert not outcomes["clinic-b"].failed
     registry.register(held, outcomes, {}, {})
@@ -69,14 +69,14 @@ def test_which_sites_claim(parsed_site: Any) -> None:
     hub: Any = SimpleNamespace(register=lambda *given, places: asked.append((given[-1], places)) or Registered())
     sites = {name: Site(name, parsed_site(), access_of({}), claim=name == "clinic-b") for name in ("clinic-b", "site-a")}
     rollout = Rollout(RUN, hub, "hub", sites, {}, Outcomes(RUN, sites, 1), Options())
-    rollout._register({name: KeysMade() for name in sites})
+    rollout._register({name: KeyResult() for name in sites})
     assert asked == [(["clinic-b"], {name: ("direct", sites[name].namespace) for name in sites})]
 
 
 def test_a_record_has_the_place_of_its_site(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Any] = []
     monkeypatch.setattr(registry.ledger, "change_record", lambda name, change: written.append(change(records.empty_record(name))))
-    registry.register({"site-a": KeysMade(keys=KEYS[1:])}, Outcomes(RUN, ["site-a"], 1), {}, {}, places={"site-a": ("ocm", "lab")})
+    registry.register({"site-a": KeyResult(keys=KEYS[1:])}, Outcomes(RUN, ["site-a"], 1), {}, {}, places={"site-a": ("ocm", "lab")})
     assert [(record["delivery"], record["namespace"]) for record in written] == [("ocm", "lab")]
 
 
@@ -92,7 +92,7 @@ def test_a_superlink_that_lost_its_database_is_noticed(
     registry.run = run
     monkeypatch.setattr(registry, "_certify", lambda *_given: {})
     outcomes = Outcomes(run, ["site-b"], 1)  # type: ignore[arg-type]
-    registry.register({"site-b": KeysMade(keys=KEYS[:1])}, outcomes, {}, {})
+    registry.register({"site-b": KeyResult(keys=KEYS[:1])}, outcomes, {}, {})
     assert ["does not know 1 of its SuperNodes any more" in one for one in outcomes["site-b"].warnings] == [True] * lost
 
 

@@ -147,7 +147,7 @@ def test_all_certificates_of_a_lost_key_are_revoked():
     replaced, reason = certify(renewed, request())
     assert reason == "the site has another key" and "earlier" not in replaced["client"]
     assert set(access_records.revoked(BOOK, {"site-a": access_records.revoke_superseded(replaced, NOW)})) == serials
-    left = access_records.leave(BOOK, {"site-a": renewed}, NOW)
+    left = access_records.with_revoked_sites(BOOK, {"site-a": renewed}, NOW)
     assert set(access_records.revoked(left, {})) == serials, "nor may a site that left use one"
 
 
@@ -204,7 +204,7 @@ def test_a_supernode_key_belongs_to_one_site():
 def test_the_list_of_revoked_certificates_is_signed_anew_only_when_its_serials_differ():
     first = config(BOOK, {}, None, CA)
     record = certified()
-    book = access_records.leave(BOOK, {"site-a": record}, NOW)
+    book = access_records.with_revoked_sites(BOOK, {"site-a": record}, NOW)
     assert clients.needs_ca(first, clients.Known(book, {})) and not clients.needs_ca(first, clients.Known(BOOK, {}))
     second = config(book, {}, first, CA)
     assert set(certificates.crl_entries(second["data"]["crl.pem"], CA.certificate)) == {record["client"]["serial"]}
@@ -220,9 +220,9 @@ def test_a_site_that_left_is_revoked_for_ever_and_stays_denied():
     record = access_records.revoke_superseded(certify(certified(), request())[0], NOW)
     old = record["revoked"][0]["serial"]
     record = access_records.deny(record, "stolen", NOW)
-    book = access_records.leave(BOOK, {"site-a": record}, NOW)
+    book = access_records.with_revoked_sites(BOOK, {"site-a": record}, NOW)
     assert set(access_records.revoked(book, {})) == {old, record["client"]["serial"]}
-    assert access_records.leave(book, {"site-a": record}, "later") == book, "an interrupted run is repeated"
+    assert access_records.with_revoked_sites(book, {"site-a": record}, "later") == book, "an interrupted run is repeated"
     assert access_records.denied(book, {})["site-a"]["reason"] == "stolen"
     again = access_records.returning(records.empty_record("site-a"), book["denied"]["site-a"])
     assert again["access"]["since"] == NOW
@@ -253,7 +253,7 @@ def at(days):
 
 
 def test_a_certificate_that_has_ended_is_revoked_no_longer():
-    book = access_records.leave(BOOK, {"site-a": certified()}, NOW)
+    book = access_records.with_revoked_sites(BOOK, {"site-a": certified()}, NOW)
     first = config(book, {}, None, CA)
     assert len(certificates.crl_entries(first["data"]["crl.pem"], CA.certificate)) == 1
     later = clients.Known(book, {}, now=at(91))
@@ -281,7 +281,7 @@ def test_a_revocation_of_an_earlier_release_has_no_end_and_stays():
 
 
 def test_what_the_ledger_lost_is_restored_from_the_gateways_files():
-    left = access_records.leave(BOOK, {"site-b": access_records.deny(certified("site-b"), "audit", NOW)}, NOW)
+    left = access_records.with_revoked_sites(BOOK, {"site-b": access_records.deny(certified("site-b"), "audit", NOW)}, NOW)
     fleet = {"site-a": access_records.deny(access_records.revoke_superseded(certify(certified(), request())[0], NOW), "stolen", NOW)}
     live = config(left, fleet, None, CA)
     assert not clients.lost(live, clients.Known(left, fleet))

@@ -114,7 +114,7 @@ def test_keys_of_a_daemon_set_have_the_names_of_nodes(site: Callable[..., Any]) 
     pool = shared(arguments=[f"{OPTION}=/keys/$FLOWER_NODE_NAME"], nodeConfig={"camera": "{node}"})
     resource = federation(pool, mode="DaemonSet")
     held = {"node-keys": secret(**{"node-1": KEYS[0], "node-2": KEYS[1]})}
-    outcome = key_import.keep(seen_of(resource), held, site(resource), {})
+    outcome = key_import.import_keys(seen_of(resource), held, site(resource), {})
     assert [(one.name, one.result) for one in outcome.found] == [("node-1", "kept"), ("node-2", "kept")]
     (made,) = outcome.secrets
     assert list(made["stringData"] if "stringData" in made else made["data"]) == ["node-1", "node-2"]
@@ -137,7 +137,7 @@ def test_keys_of_a_daemon_set_have_the_names_of_nodes(site: Callable[..., Any]) 
 )
 def test_says_why_a_key_is_not_kept(pool: dict[str, Any], why: str, site: Callable[..., Any]) -> None:
     resource = federation(pool)
-    outcome = key_import.keep(seen_of(resource), {"node-keys": secret(key=KEYS[0], text="no key")}, site(resource), {})
+    outcome = key_import.import_keys(seen_of(resource), {"node-keys": secret(key=KEYS[0], text="no key")}, site(resource), {})
     assert all(one.result == "new" and why in one.why for one in outcome.found), outcome.found
     assert not outcome.secrets and not outcome.sources
 
@@ -153,13 +153,13 @@ def test_says_why_a_key_is_not_kept(pool: dict[str, Any], why: str, site: Callab
 )
 def test_keeps_no_key_where_the_site_takes_none(changes: dict[str, Any], why: str, site: Callable[..., Any]) -> None:
     resource = federation(shared(arguments=[f"{OPTION}=/keys/$FLOWER_INDEX"], nodeConfig=COUNTED))
-    outcome = key_import.keep(seen_of(resource), {"node-keys": secret(**{"0": KEYS[0], "1": KEYS[1]})}, site(resource, **changes), {})
+    outcome = key_import.import_keys(seen_of(resource), {"node-keys": secret(**{"0": KEYS[0], "1": KEYS[1]})}, site(resource, **changes), {})
     assert all(why in one.why for one in outcome.found) and not outcome.secrets
 
 
-def two(site: Callable[..., Any], live: dict[str, Any] | None = None, **changes: Any) -> key_import.KeysKept:
+def two(site: Callable[..., Any], live: dict[str, Any] | None = None, **changes: Any) -> key_import.ImportedKeys:
     resource = federation(shared(arguments=[f"{OPTION}=/keys/$FLOWER_INDEX"], nodeConfig=COUNTED))
-    return key_import.keep(seen_of(resource), {"node-keys": secret(**{"0": KEYS[0], "1": KEYS[1]})}, site(resource, **changes), live or {})
+    return key_import.import_keys(seen_of(resource), {"node-keys": secret(**{"0": KEYS[0], "1": KEYS[1]})}, site(resource, **changes), live or {})
 
 
 def written(made: dict[str, Any], **annotations: str) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def test_a_key_that_the_hub_refuses_is_not_kept(site: Callable[..., Any]) -> Non
     resource = federation(shared(arguments=[f"{OPTION}=/keys/$FLOWER_INDEX"], nodeConfig=COUNTED))
     refused = {keypairs.fingerprint(keypairs.supernode_public_key(KEYS[0])): "its SuperNode was unregistered there"}
     held = {"node-keys": secret(**{"0": KEYS[0], "1": KEYS[1]})}
-    outcome = key_import.keep(seen_of(resource), held, site(resource), {}, refused)
+    outcome = key_import.import_keys(seen_of(resource), held, site(resource), {}, refused)
     assert [(one.result, one.why) for one in outcome.found] == [("new", "its SuperNode was unregistered there"), ("kept", "")]
     (made,) = outcome.secrets
     assert key_import.entries(made) == {"1": KEYS[1]}
@@ -215,9 +215,9 @@ def test_a_key_that_the_hub_refuses_is_not_kept(site: Callable[..., Any]) -> Non
 
 def test_keys_go_to_one_site_only(site: Callable[..., Any]) -> None:
     kept = two(site)
-    found = key_import.twice({"site-a": kept, "site-b": kept, "site-c": key_import.KeysKept()})
+    found = key_import.shared_key_errors({"site-a": kept, "site-b": kept, "site-c": key_import.ImportedKeys()})
     assert set(found) == {"site-a", "site-b"} and "that of site-b, or is the same" in found["site-a"]
-    assert key_import.twice({"site-a": kept}) == {}
+    assert key_import.shared_key_errors({"site-a": kept}) == {}
 
 
 def test_claims_of_another_federation_are_none_of_this_one(site: Callable[..., Any]) -> None:
@@ -231,7 +231,7 @@ def test_claims_of_another_federation_are_none_of_this_one(site: Callable[..., A
 def test_no_private_key_is_told(site: Callable[..., Any]) -> None:
     resource = federation(shared(arguments=[f"{OPTION}=/keys/$FLOWER_INDEX"], nodeConfig=COUNTED))
     seen, spec = seen_of(resource), site(resource)
-    outcome = key_import.keep(seen, {"node-keys": secret(**{"0": KEYS[0], "1": "PRIVATE-s3cr3t"})}, spec, {})
+    outcome = key_import.import_keys(seen, {"node-keys": secret(**{"0": KEYS[0], "1": "PRIVATE-s3cr3t"})}, spec, {})
     text = json.dumps([migration_report.report(seen, outcome, spec, {"why": "x"}, []).lines, [one.facts() for one in outcome.found]])
     assert "s3cr3t" not in text and not any(line in text for key in KEYS for line in key.splitlines()[1:-1])
 
@@ -252,7 +252,7 @@ def test_no_private_key_is_told(site: Callable[..., Any]) -> None:
 )
 def test_says_what_becomes_of_the_database(superlink: dict[str, Any], claims: tuple[str, ...], words: str, site: Callable[..., Any]) -> None:
     resource = federation(**superlink)
-    lines = migration_report.report(seen_of(resource, claims), key_import.KeysKept(), site(resource), {"why": "x"}, []).lines
+    lines = migration_report.report(seen_of(resource, claims), key_import.ImportedKeys(), site(resource), {"why": "x"}, []).lines
     assert any(words in line and "empty database" in line for line in lines), lines
 
 
@@ -282,7 +282,7 @@ def test_the_report(site: Callable[..., Any]) -> None:
     gpu = {"name": "gpu", "replicas": 1, "gpu": {"enabled": True, "count": 2}}
     resource = federation(cpu, gpu)
     seen, spec = seen_of(resource, ("db-lab-superlink-0",)), site(resource, pools=[{"name": "cpu", "replicas": 3, "node_config": {"rate": 0.1, "x": 1}}])
-    outcome = key_import.keep(seen, {"node-keys": secret(**{"0": KEYS[0]})}, spec, {})
+    outcome = key_import.import_keys(seen, {"node-keys": secret(**{"0": KEYS[0]})}, spec, {})
     found = migration_report.report(
         seen,
         outcome,
@@ -315,7 +315,7 @@ def test_the_report(site: Callable[..., Any]) -> None:
 
 def test_a_node_config_of_the_shell_arrives_otherwise(site: Callable[..., Any]) -> None:
     resource = federation({"nodeConfig": {"name": "{index}_of_{replicas}", "n": "3", "t": "true"}})
-    text = "\n".join(migration_report.report(seen_of(resource), key_import.KeysKept(), site(resource), {"why": "no"}, []).lines)
+    text = "\n".join(migration_report.report(seen_of(resource), key_import.ImportedKeys(), site(resource), {"why": "no"}, []).lines)
     assert "cpu: name arrives as it is written; the operator passes it through a shell" in text
     assert "cpu: kept: n, t" in text and "is not known (no)" in text
 

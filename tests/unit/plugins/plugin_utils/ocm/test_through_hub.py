@@ -81,8 +81,8 @@ def test_another_federation_may_have_a_site_of_that_name_in_that_cluster(authori
         return types.SimpleNamespace(objects=[])
 
     monkeypatch.setattr(through_hub, "apply_objects", apply)
-    assert through_hub.bring(hub, own, "", 1) == (old, []) and not hub.applied
-    told, _objects = through_hub.bring(hub, own, old + new, 1, check=True)
+    assert through_hub.apply_trust(hub, own, "", 1) == (old, []) and not hub.applied
+    told, _objects = through_hub.apply_trust(hub, own, old + new, 1, check=True)
     assert told == old + new and [one["metadata"]["name"] for one in hub.applied] == ["flower-supernode-nodes"]
 
 
@@ -90,7 +90,7 @@ def test_another_federation_may_have_a_site_of_that_name_in_that_cluster(authori
 def test_a_site_to_which_nothing_is_delivered_is_told(authorities, parsed_ocm_site, status, change):
     hub = Hub(status.taken(status.nodes(parsed_ocm_site(ca_bundle=authorities[0])), {}))
     with pytest.raises(ClusterError, match="nothing is delivered to it"):
-        through_hub.bring(hub, dataclasses.replace(parsed_ocm_site(), **change), "", 1)
+        through_hub.apply_trust(hub, dataclasses.replace(parsed_ocm_site(), **change), "", 1)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def fleet(parsed_ocm_site, status, monkeypatch):
 
         monkeypatch.setattr(through_hub, "apply_objects", apply)
         monkeypatch.setattr(through_hub, "apply_objects", apply)
-        monkeypatch.setattr(through_hub, "SETTLES", 0)
+        monkeypatch.setattr(through_hub, "PROPAGATION_SECONDS", 0)
         run = types.SimpleNamespace(check=False, connect=lambda _host: hub, note=lambda *_given, **_facts: None)
         return ocm.Backend(run, Site("site-a", spec, SiteAccess("ocm", "site", "direct"), "hub", seconds=1)), hub
 

@@ -51,8 +51,8 @@ def site_of(make: Callable[..., SiteSpec], delivery: str, **given: Any) -> Site:
 def behind(site: Site, hub: Hub) -> ocm.Backend:
     way: Any = ocm.Backend(SimpleNamespace(claim=lambda *_place: ""), site)  # type: ignore[arg-type]
     way.cluster = hub
-    way.settle()
-    way.settle()  # once more, as when it is deployed after its checks
+    way.detect_platform()
+    way.detect_platform()  # once more, as when it is deployed after its checks
     return way
 
 

@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, nodes_work
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct, direct_checks, key_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Site
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.apply.test_live_objects import live
 
 
@@ -41,7 +41,7 @@ def test_only_the_secret_that_was_seen_is_deleted(monkeypatch, parsed_site, uid,
     run = SimpleNamespace(check=False, rendering=False, note=lambda _site, objects: noted.extend(objects))
     way = direct.Backend(run, site)
     way.cluster = Secrets(uid)
-    way._obsolete = KeysMade(obsolete={"supernode-http-proxy": "1"}).obsolete
+    way._obsolete = KeyResult(obsolete={"supernode-http-proxy": "1"}).obsolete
     monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done())
     done = way.apply([], lambda: None)
     assert way.cluster.deleted == gone and len(noted) == len(gone) and done.changed is bool(gone)

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct, direct_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site, StepResult
 
 CHANGED = {"kind": "ConfigMap", "name": "supernode-sidecar", "change": "changed"}
 REFUSED = {"error": "the sidecar got no answer from the hub (503)"}
@@ -49,7 +49,7 @@ def way_of_site(parsed_site: Any, cluster: Moved, *objects: dict[str, str], chec
     run: Any = SimpleNamespace(check=check, rendering=False)
     way = direct.Backend(run, Site("site-a", parsed_site(superlink_address="hub.example.com:443"), access_of({}), seconds=0))
     way.cluster = cluster  # type: ignore[assignment]
-    way._apply = lambda *_given, **_more: Done(objects=list(objects))  # type: ignore[method-assign]
+    way._apply = lambda *_given, **_more: StepResult(objects=list(objects))  # type: ignore[method-assign]
     way.apply([], lambda: None)
     return way
 
@@ -67,7 +67,7 @@ def test_a_running_sidecar_is_asked_once_it_has_the_new_configuration(parsed_sit
     cluster = Moved(rc, fault)
     monkeypatch.setattr(direct_certificates.restart, "held", lambda *_given: {"seen": {"now": seen}})
     way = way_of_site(parsed_site, cluster, CHANGED)
-    for said, part in zip(way.cut_off(), found):
+    for said, part in zip(way.connectivity_error(), found):
         assert part in said if part else said == ""
     wanted = direct_certificates.site_proof.digest(direct_certificates.sidecar.configuration(way.site.spec))
     assert cluster.asked == [("supernode-cpu-0", "sidecar", wanted)]
@@ -76,12 +76,12 @@ def test_a_running_sidecar_is_asked_once_it_has_the_new_configuration(parsed_sit
 def test_without_the_right_nobody_is_asked(parsed_site):
     """A request that is refused would stand in audit logs."""
     cluster = Moved(allowed=False)
-    fault, warning = way_of_site(parsed_site, cluster, CHANGED).cut_off()
+    fault, warning = way_of_site(parsed_site, cluster, CHANGED).connectivity_error()
     assert fault == "" and "is not known: the right to exec in it is missing" in warning and not cluster.asked
 
 
 @pytest.mark.parametrize(("change", "check"), [("unchanged", False), ("created", False), ("changed", True)])
 def test_nobody_is_asked_where_running_sidecars_keep_what_they_have(parsed_site, change, check):
     cluster = Moved()
-    assert way_of_site(parsed_site, cluster, {**CHANGED, "change": change}, check=check).cut_off() == ("", "")
+    assert way_of_site(parsed_site, cluster, {**CHANGED, "change": change}, check=check).connectivity_error() == ("", "")
     assert cluster.asked == []

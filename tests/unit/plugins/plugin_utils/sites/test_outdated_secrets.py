@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.names import
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, public
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_certificates, key_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Site
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 WANTED = keys.Wanted([keys.Pool("cpu", ["0"], 0)])
@@ -72,7 +72,7 @@ def cluster(monkeypatch) -> Cluster:
 def make(parsed_site, cluster):
     site = Site("site-a", parsed_site(federation=FEDERATION, namespace="flower"), access_of({}))
 
-    def made(source: type = key_sources.AtController, *, check: bool = False) -> KeysMade:
+    def made(source: type = key_sources.AtController, *, check: bool = False) -> KeyResult:
         cluster.read.clear()
         return source(SimpleNamespace(check=check, show_diff=False), site, cluster).make(WANTED)[1]
 

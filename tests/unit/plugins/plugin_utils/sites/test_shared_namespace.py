@@ -63,4 +63,4 @@ def test_which_pods_a_site_has(site):
     way = direct.Backend(SimpleNamespace(check=False), site)
     way.cluster = SharedNamespace(OWN, THEIRS)
     assert way.pods() == [OWN]
-    assert "helm-0" not in way.offline()
+    assert "helm-0" not in way.pod_summary()

@@ -20,7 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry im
     access_of,
     sites_with,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Reach
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import SiteBackend
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def parameters(function: object) -> list[tuple[str, object, object]]:
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_every_delivery_is_called_alike(delivery: str) -> None:
-    module = importlib.import_module(f"{Reach.__module__.rpartition('.')[0]}.{DELIVERIES[delivery].module}")
-    methods = {name: one for name, one in vars(Reach).items() if inspect.isfunction(one) and not name.startswith("_")}
+    module = importlib.import_module(f"{SiteBackend.__module__.rpartition('.')[0]}.{DELIVERIES[delivery].module}")
+    methods = {name: one for name, one in vars(SiteBackend).items() if inspect.isfunction(one) and not name.startswith("_")}
     assert len(methods) > 10
     for name, wanted in methods.items():
         assert parameters(getattr(module.Backend, name)) == parameters(wanted), name

@@ -51,5 +51,6 @@ def test_whose_sites_are_denied() -> None:
             "site-b": access_records.deny(FREE, "a run in eu only", NOW, RUN),
         },
     )
-    assert access_records.held(denials, RUN) == ["site-b"] and access_records.held(denials, OTHER) == access_records.held(denials, "") == []
-    assert access_records.held_by_others(denials, OTHER) == {"site-b": "a run in eu only"} and access_records.held_by_others(denials, RUN) == {}
+    assert access_records.sites_denied_by(denials, RUN) == ["site-b"]
+    assert access_records.sites_denied_by(denials, OTHER) == access_records.sites_denied_by(denials, "") == []
+    assert access_records.denied_by_others(denials, OTHER) == {"site-b": "a run in eu only"} and access_records.denied_by_others(denials, RUN) == {}

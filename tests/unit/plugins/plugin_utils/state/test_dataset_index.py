@@ -53,13 +53,13 @@ def test_a_site_that_left_and_a_pool_that_was_dropped_are_not_in_it() -> None:
 
 def test_it_stays_when_the_last_dataset_is_dropped() -> None:
     index = site_indexes.updated_datasets(INDEX, {"a": {"cpu": [], "gpu": []}, "b": {"cpu": []}}, RECORDS)
-    assert set(index) == {"a", "b"} and site_indexes.holders(index) == {}
+    assert set(index) == {"a", "b"} and site_indexes.sites_by_dataset(index) == {}
 
 
 def test_holders() -> None:
-    assert site_indexes.holders(INDEX, ["x"]) == {"ct": ["a"], "mri": ["a"], "x": []}
-    assert site_indexes.of_site(INDEX, "a") == {"cpu": ["ct", "mri"], "gpu": ["ct"]}
-    assert site_indexes.of_site(INDEX, "b") == {} == site_indexes.of_site({}, "a")
+    assert site_indexes.sites_by_dataset(INDEX, ["x"]) == {"ct": ["a"], "mri": ["a"], "x": []}
+    assert site_indexes.datasets_of(INDEX, "a") == {"cpu": ["ct", "mri"], "gpu": ["ct"]}
+    assert site_indexes.datasets_of(INDEX, "b") == {} == site_indexes.datasets_of({}, "a")
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_holders() -> None:
     ],
 )
 def test_lacking(wanted: list[str], online: list[str], missing: list[str]) -> None:
-    assert site_indexes.lacking(INDEX, wanted, online) == missing
+    assert site_indexes.missing_datasets(INDEX, wanted, online) == missing
 
 
 def test_no_site_has_a_dataset() -> None:
-    assert site_indexes.lacking({}, ["ct"], ["1", "9"]) == ["dataset ct: no site has any dataset"]
-    assert site_indexes.lacking({}, ["ct"], []) == []
+    assert site_indexes.missing_datasets({}, ["ct"], ["1", "9"]) == ["dataset ct: no site has any dataset"]
+    assert site_indexes.missing_datasets({}, ["ct"], []) == []
 
 
 def test_changes_are_facts_for_the_audit_trail() -> None:
@@ -117,8 +117,8 @@ def test_a_site_that_left_is_taken_out() -> None:
 
 
 def test_datasets_that_no_pool_of_a_site_has() -> None:
-    assert site_indexes.absent(INDEX, "a", ["x", "ct"]) == ["x"] and site_indexes.absent(INDEX, "a", []) == []
-    assert site_indexes.absent(INDEX, "b", ["ct"]) == ["ct"] == site_indexes.absent({}, "c", {"ct"})
+    assert site_indexes.absent_datasets(INDEX, "a", ["x", "ct"]) == ["x"] and site_indexes.absent_datasets(INDEX, "a", []) == []
+    assert site_indexes.absent_datasets(INDEX, "b", ["ct"]) == ["ct"] == site_indexes.absent_datasets({}, "c", {"ct"})
 
 
 def leaving(site: dict[str, Any], *nodes: str) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def leaving(site: dict[str, Any], *nodes: str) -> dict[str, Any]:
 def test_a_supernode_that_serves_with_a_key_that_leaves_has_its_datasets() -> None:
     renewed = leaving(record("a", cpu=["1", "7"]), "1")
     index = site_indexes.updated_datasets(INDEX, {"a": {"cpu": ["ct"]}}, {"a": renewed})
-    assert index["a"]["cpu"]["nodes"] == ["1", "7"] and site_indexes.lacking(index, ["ct"], ["1"]) == []
+    assert index["a"]["cpu"]["nodes"] == ["1", "7"] and site_indexes.missing_datasets(index, ["ct"], ["1"]) == []
 
 
 def test_what_people_apply_counts_when_a_version_with_it_is_answered() -> None:
@@ -142,10 +142,10 @@ def test_what_people_apply_counts_when_a_version_with_it_is_answered() -> None:
     index = deployed(before, 5, 4, "ct", "mri")
     assert index == {"a": {"cpu": {"datasets": ["ct"], "nodes": ["1"], "promised": {"mri": 5}}}}
     assert site_indexes.dataset_index_error(index) == "" and site_indexes.promised(index, "a") == {"cpu": {"mri": 5}}
-    assert site_indexes.holders(index, ["mri"])["mri"] == [] and site_indexes.absent(index, "a", ["mri", "x"]) == ["x"]
-    assert site_indexes.lacking(index, ["mri"], ["1"]) == ["dataset mri: a (pool cpu)"]
-    assert site_indexes.doubts(index, ["mri"], ["1"]) == ["whether a has applied bundle version 5, which has dataset mri, is not known"]
-    assert site_indexes.doubts(index, ["mri"], []) == site_indexes.doubts(index, ["ct"], ["1"]) == []
+    assert site_indexes.sites_by_dataset(index, ["mri"])["mri"] == [] and site_indexes.absent_datasets(index, "a", ["mri", "x"]) == ["x"]
+    assert site_indexes.missing_datasets(index, ["mri"], ["1"]) == ["dataset mri: a (pool cpu)"]
+    assert site_indexes.uncertain_datasets(index, ["mri"], ["1"]) == ["whether a has applied bundle version 5, which has dataset mri, is not known"]
+    assert site_indexes.uncertain_datasets(index, ["mri"], []) == site_indexes.uncertain_datasets(index, ["ct"], ["1"]) == []
     later = deployed(index, 6, 4, "ct", "mri", "x")
     assert later["a"]["cpu"]["promised"] == {"mri": 5, "x": 6}, "the first version with it is enough"
     assert site_indexes.updated_datasets(later, {}, records) == later, "another site is deployed"

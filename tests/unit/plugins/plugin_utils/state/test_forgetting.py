@@ -35,21 +35,21 @@ def test_who_names_nobody_is_refused_with_the_way_out(given):
 
 
 def test_one_of_two_sites_is_forgotten():
-    assert forgetting.refusal(["site-b"], ["site-a", "site-b"], ["site-a"]) == ""
-    assert forgetting.refusal([], [], []) == ""
-    assert forgetting.refusal(["unknown"], ["site-a"], ["site-a"]) == "", "a run that is repeated has nothing to do"
+    assert forgetting.forget_error(["site-b"], ["site-a", "site-b"], ["site-a"]) == ""
+    assert forgetting.forget_error([], [], []) == ""
+    assert forgetting.forget_error(["unknown"], ["site-a"], ["site-a"]) == "", "a run that is repeated has nothing to do"
 
 
 def test_sites_of_the_inventory_are_refused():
-    assert "site-a is in the inventory" in forgetting.refusal(["site-a"], ["site-a"], ["site-a"])
-    assert forgetting.refusal(["site-a"], ["site-a"], None) == ""
-    assert forgetting.refusal(FLEET, FLEET, None) == "", "a teardown takes all"
+    assert "site-a is in the inventory" in forgetting.forget_error(["site-a"], ["site-a"], ["site-a"])
+    assert forgetting.forget_error(["site-a"], ["site-a"], None) == ""
+    assert forgetting.forget_error(FLEET, FLEET, None) == "", "a teardown takes all"
 
 
 def test_an_empty_inventory_is_refused():
-    words = forgetting.refusal(["site-a"], ["site-a", "site-b"], [])
+    words = forgetting.forget_error(["site-a"], ["site-a", "site-b"], [])
     assert "no sites at all" in words and "any_unparsed_is_failed" in words and "flower_forget_max=1" in words
-    assert forgetting.refusal(["site-a"], ["site-a", "site-b"], [], 1) == ""
+    assert forgetting.forget_error(["site-a"], ["site-a", "site-b"], [], 1) == ""
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_an_empty_inventory_is_refused():
 )
 def test_more_than_half_is_refused_without_a_bound(count, bound, refused):
     known = FLEET[:3]
-    words = forgetting.refusal(known[:count], known, ["other"], bound)
+    words = forgetting.forget_error(known[:count], known, ["other"], bound)
     assert bool(words) == refused and (not refused or f"-e flower_forget_max={count}" in words)
 
 
 def test_more_than_ten_are_refused_without_a_bound():
-    assert "more than 10" in forgetting.refusal(FLEET[:11], FLEET, ["other"])
-    assert forgetting.refusal(FLEET[:10], FLEET, ["other"]) == ""
+    assert "more than 10" in forgetting.forget_error(FLEET[:11], FLEET, ["other"])
+    assert forgetting.forget_error(FLEET[:10], FLEET, ["other"]) == ""
 
 
 def test_names_of_which_the_ledger_has_nothing():
     book = {"sites": {"range": {}}, "left": {"left": []}, "denied": {"denied": {}}, "revoked": [{"serial": "1", "site": "revoked"}, {"serial": "2"}]}
     chosen = ["record", "site-bb", "range", "left", "denied", "revoked", "a b"]
-    assert forgetting.unknown(chosen, {"record"}, book) == ["site-bb", "a b"]
+    assert forgetting.unknown_sites(chosen, {"record"}, book) == ["site-bb", "a b"]

@@ -34,7 +34,7 @@ def off_the_curve():
 @pytest.mark.parametrize("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()], ids=lambda curve: curve.name)
 def test_keys_on_the_curves_of_openssh_are_taken(curve):
     line = openssh(ec.generate_private_key(curve).public_key())
-    assert key_claims.refused({"site-a": [claim(line)]}, {}) == {}
+    assert key_claims.claim_errors({"site-a": [claim(line)]}, {}) == {}
     assert keypairs.check_supernode_key(line + " someone@somewhere") == line
 
 
@@ -54,20 +54,20 @@ def test_keys_on_the_curves_of_openssh_are_taken(curve):
 )
 def test_a_malformed_key_is_refused_for_its_site_alone(line):
     bad = {"pool": "cpu", "name": "1", "public_key": line, "fingerprint": "SHA256:x"}
-    found = key_claims.refused({"site-a": [claim(GOOD)], "site-b": [bad]}, {})
+    found = key_claims.claim_errors({"site-a": [claim(GOOD)], "site-b": [bad]}, {})
     assert list(found) == ["site-b"] and "cpu/1" in found["site-b"] and "Delete this entry" in found["site-b"]
 
 
 def test_a_fingerprint_of_another_key_is_refused():
-    assert "fingerprint" in key_claims.refused({"site-a": [claim(GOOD, fingerprint="SHA256:other")]}, {})["site-a"]
+    assert "fingerprint" in key_claims.claim_errors({"site-a": [claim(GOOD, fingerprint="SHA256:other")]}, {})["site-a"]
 
 
 def test_nobody_gets_the_key_of_another_site():
     record = records.merge_keys(records.empty_record("site-a"), [claim(GOOD)], None)
     record["keys"][keypairs.fingerprint(GOOD)]["node_id"] = "7"
-    found = key_claims.refused({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {"site-a": record})
+    found = key_claims.claim_errors({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {"site-a": record})
     assert list(found) == ["site-b"] and "it is the key of site-a" in found["site-b"]
-    both = key_claims.refused({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {})
+    both = key_claims.claim_errors({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {})
     assert set(both) == {"site-a", "site-b"}, "nobody knows whose it is"
 
 
@@ -77,7 +77,7 @@ def test_what_the_hub_does_not_take_from_a_site():
     other["retired"] = {"retired": {}}
     own = records.empty_record("site-a")
     own["keys"] = {"own": {"node_id": "8", "dead": False}, "dead": {"node_id": "9", "dead": True}}
-    found = key_claims.not_taken("site-a", {"site-a": own, "site-b": other}, ["left"])
+    found = key_claims.rejected_keys("site-a", {"site-a": own, "site-b": other}, ["left"])
     assert set(found) == {"registered", "retired", "dead", "left"}
     assert found["registered"] == "it is the key of site-b at the hub"
     assert all("unregistered" in found[name] for name in ("retired", "dead", "left"))
@@ -87,5 +87,5 @@ def test_keys_that_the_hub_has_under_another_name():
     renamed = records.merge_keys(records.empty_record("site-b"), [claim(GOOD), {**claim(GOOD), "fingerprint": "SHA256:planned"}], None)
     renamed["keys"][keypairs.fingerprint(GOOD)]["node_id"] = "7"
     held = [claim(GOOD), {**claim(GOOD), "fingerprint": "SHA256:planned"}]
-    assert key_claims.of_others("clinic-b", held, {"site-b": renamed}) == [keypairs.fingerprint(GOOD)]
-    assert key_claims.of_others("site-b", held, {"site-b": renamed}) == []
+    assert key_claims.keys_of_others("clinic-b", held, {"site-b": renamed}) == [keypairs.fingerprint(GOOD)]
+    assert key_claims.keys_of_others("site-b", held, {"site-b": renamed}) == []

@@ -39,11 +39,11 @@ def test_the_holder_is_named_with_job_and_playbook():
     assert record.identity(SHELL, "ansible-local-7abc") == JANE
     job = record.identity(JOB, "ansible-local-9x")
     assert job == "admin@automation-job-15-dh22m, job 15, site.yml --limit site-a, ansible-local-9x"
-    assert record.words({"spec": {"holderIdentity": job}}) == (
+    assert record.describe_holder({"spec": {"holderIdentity": job}}) == (
         "admin@automation-job-15-dh22m, job 15, site.yml --limit site-a"
     )
-    assert record.words({"spec": {"holderIdentity": "somebody"}}) == "somebody"
-    assert record.words({"spec": {}}) == record.name({"spec": {}}) == "nobody"
+    assert record.describe_holder({"spec": {"holderIdentity": "somebody"}}) == "somebody"
+    assert record.describe_holder({"spec": {}}) == record.name({"spec": {}}) == "nobody"
     assert record.name({"spec": {"holderIdentity": job}}) == "admin@automation-job-15-dh22m"
     assert record.run_of({"spec": {"holderIdentity": job}}) == "ansible-local-9x"
 
@@ -68,21 +68,21 @@ def test_times_are_written_in_utc_whatever_zone_they_are_given_in():
 
 @pytest.mark.parametrize(("seconds", "ended"), [(0, False), (61, False), (63, True), (-3600, False)])
 def test_it_ends_by_the_hubs_clock(seconds, ended):
-    assert (record.left(lease(), after(seconds)) <= 0) is ended
+    assert (record.seconds_left(lease(), after(seconds)) <= 0) is ended
 
 
 @pytest.mark.parametrize(("duration", "seconds"), [(300, 302), (30, 32), (None, 62)])
 def test_it_lasts_as_long_as_its_holder_said(duration, seconds):
     """A run of the first releases says 30 s."""
-    assert record.left(lease(leaseDurationSeconds=duration), after(0)) == seconds
+    assert record.seconds_left(lease(leaseDurationSeconds=duration), after(0)) == seconds
 
 
 def test_one_without_a_holder_is_free():
-    assert record.left(lease(holderIdentity=""), after(1)) <= 0
+    assert record.seconds_left(lease(holderIdentity=""), after(1)) <= 0
 
 
 @pytest.mark.parametrize("text", [None, "", "yesterday"])
 def test_times_that_nobody_can_read_do_not_hold_it(text):
     odd = lease(renewTime=text, acquireTime=text)
     assert record.since(odd) == ""
-    assert record.left(odd, after(0)) <= 0
+    assert record.seconds_left(odd, after(0)) <= 0

@@ -49,7 +49,7 @@ def test_a_site_whose_record_cannot_be_read_stays_as_it_is() -> None:
 
 def test_an_index_of_earlier_releases_is_read_and_loses_its_lists() -> None:
     assert site_indexes.node_index_error(FORMER) == ""
-    assert site_indexes.homes(FORMER) == {"1": "a", "9": "z"} and site_indexes.regions(FORMER) == {"a": "us", "z": "eu"}
+    assert site_indexes.sites_by_node(FORMER) == {"1": "a", "9": "z"} and site_indexes.regions(FORMER) == {"a": "us", "z": "eu"}
     assert site_indexes.updated_nodes(FORMER, RECORDS) == INDEX
     kept = {"cpu": {"nodes": ["9"]}}
     assert site_indexes.updated_nodes(FORMER, RECORDS, unreadable=["z"]) == {
@@ -73,7 +73,7 @@ def test_supernodes_that_serve_with_keys_that_leave_have_a_site() -> None:
     found = record("a", cpu=["1", "7"], gpu=["3"])
     for name in ("SHA256:1", "SHA256:3"):
         found["keys"][name]["leaving"] = True
-    assert site_indexes.homes(site_indexes.updated_nodes(INDEX, {"a": found})) == {"1": "a", "7": "a", "3": "a"}
+    assert site_indexes.sites_by_node(site_indexes.updated_nodes(INDEX, {"a": found})) == {"1": "a", "7": "a", "3": "a"}
 
 
 @pytest.mark.parametrize("path", [("sites",), ("sites", "a"), ("sites", "a", "cpu"), ("regions",), ("regions", "a")])

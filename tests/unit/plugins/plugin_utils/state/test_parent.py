@@ -21,6 +21,6 @@ def test_the_playbook_is_that_of_its_folder(name: str, pid: int | None) -> None:
 
 
 def test_a_fork_goes_on_only_while_its_playbook_is_there() -> None:
-    parent.go_on(os.getppid(), "the playbook")
+    parent.require_playbook(os.getppid(), "the playbook")
     with pytest.raises(parent.Abandoned, match="the playbook has ended, so nothing more is changed"):
-        parent.go_on(os.getpid(), "the playbook")
+        parent.require_playbook(os.getpid(), "the playbook")

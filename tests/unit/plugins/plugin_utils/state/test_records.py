@@ -213,8 +213,8 @@ def test_numbers_of_pools_that_do_not_count_across_the_fleet():
     ],
 )
 def test_a_record_of_another_shape_is_told(record, words):
-    assert words in records.fault(record, "site-a")
-    assert records.fault(registered(KEY), "site-a") == ""
+    assert words in records.record_error(record, "site-a")
+    assert records.record_error(registered(KEY), "site-a") == ""
 
 
 def test_keys_that_leave_serve_until_their_pods_are_restarted():
@@ -222,8 +222,8 @@ def test_keys_that_leave_serve_until_their_pods_are_restarted():
     record["keys"]["SHA256:c"]["node_id"] = "12"
     assert set(records.serving_ids(record)) == {"10", "11", "12"} and set(records.node_ids(record)) == {"11", "12"}
     keys = record["keys"].values()
-    assert records.stand_ins(keys, {"10": {"status": "online"}, "11": {"status": "online"}}) == {("cpu", "0")}
-    assert records.stand_ins(keys, {"12": {"status": "online"}}) == set()
+    assert records.pods_with_leaving_keys(keys, {"10": {"status": "online"}, "11": {"status": "online"}}) == {("cpu", "0")}
+    assert records.pods_with_leaving_keys(keys, {"12": {"status": "online"}}) == set()
     record["keys"]["SHA256:a"]["dead"] = True
     assert set(records.serving_ids(record)) == {"11", "12"}
 
