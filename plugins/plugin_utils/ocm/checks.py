@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Problems that prevent delivery to a managed cluster, each with the remedy. Pure; checked before anything is changed.
 
-Each is a sentence without its full stop. Source: C(cluster/v1) and C(operator/v1) of open-cluster-management.io/api.
+Each is a sentence without its full stop. Source: C(cluster/v1) and C(operator/v1) of open-cluster-management.io/api; C(pkg/registration/hub) of
+ocm for the label of a cluster's certificate signing requests.
 """
 
 from __future__ import annotations
@@ -154,8 +155,8 @@ def dropped_selectors(spec: AddonSpec, document: Live) -> list[str]:
 # ---- a cluster -------------------------------------------------------------------------------------------------------
 
 
-def cluster(name: str, live: Live | None) -> list[str]:
-    """The problem of a managed cluster; one at most."""
+def cluster(name: str, live: Live | None, waiting: Sequence[str] = ()) -> list[str]:
+    """The problem of a managed cluster, of which certificate signing requests of the names C(waiting) are pending; one at most."""
     approve = f"`clusteradm accept --clusters {name}`"
     if live is None:
         return [
@@ -166,12 +167,17 @@ def cluster(name: str, live: Live | None) -> list[str]:
         return [f"the ManagedCluster {name} is being detached: remove the host from the inventory, or join the cluster again"]
     if not clusters.is_accepted(live):
         return [f"the hub has not accepted the ManagedCluster {name}. If it is yours: {approve}"]
+    names = ", ".join(waiting)
     if not clusters.variables(live)["ocm_joined"]:
+        if not waiting:
+            return [f"the ManagedCluster {name} has not joined yet: does its klusterlet run, and does it reach the hub?"]
         return [
-            f"the ManagedCluster {name} has not joined yet: does its klusterlet run, does it reach the hub, and is its certificate signing request "
-            f"approved? If it is yours: {approve}"
+            f"the ManagedCluster {name} waits for its certificate: the certificate signing request {names} is not approved. If it is yours: {approve}"
         ]
-    return []
+    return [
+        f"a certificate signing request of the ManagedCluster {name} is not approved ({names}), so its agent loses its "
+        f"access when the old certificate expires. If it is yours: {approve}"
+    ] * bool(waiting)
 
 
 def owner_problems(spec: SiteSpec, live: Live | None) -> list[str]:

@@ -90,7 +90,7 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
         live = hub.get(api.CLUSTERS, "ManagedCluster", name)
     except NotServed as error:
         raise ClusterError(checks.missing_kinds([(api.CLUSTERS, "ManagedCluster")])[0] + ".") from error
-    _refuse(checks.cluster(name, live))
+    _refuse(checks.cluster(name, live, _pending_requests(hub, name)))
     live = live or {}
     own = hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name)
     if not claim:
@@ -123,6 +123,22 @@ def slices(hub: Cluster, namespace: str, name: str) -> list[dict[str, Any]]:
 def _refuse(problems: Sequence[str]) -> None:
     if problems:
         raise ClusterError(". ".join(problems) + ".")
+
+
+def _pending_requests(hub: Cluster, name: str) -> list[str]:
+    """Names of a cluster's certificate signing requests that are not approved, denied or signed; none without the right to read them, since hubs approve
+    most of them automatically. Those of its add-ons, which are someone else's, have another label in addition."""
+    labels = f"open-cluster-management.io/cluster-name={name},!open-cluster-management.io/addon-name"
+    try:
+        listed = hub.list("certificates.k8s.io/v1", "CertificateSigningRequest", labels=labels)
+    except Forbidden:
+        return []
+    decided = ("Approved", "Denied", "Failed")
+    return [
+        one["metadata"]["name"]
+        for one in listed
+        if not (one.get("status") or {}).get("certificate") and not any(map(statuses.condition, [one] * 3, decided))
+    ]
 
 
 def _serves(hub: Cluster, version: str, kind: str) -> bool:

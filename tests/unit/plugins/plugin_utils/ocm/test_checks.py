@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, hub_reader
 
 
 def kind(name, properties):
@@ -133,17 +135,53 @@ def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(parsed_addon):
     assert len(checks.bindings(replace(spec, bind_cluster_sets=True), ["a", "b"], [])) == 1
 
 
+@pytest.mark.parametrize(
+    ("conditions", "requests", "words"),
+    [
+        ([("HubAcceptedManagedCluster", "True"), ("ManagedClusterJoined", "True")], [], ""),
+        ([("HubAcceptedManagedCluster", "True")], ["csr-1"], "request csr-1 is not approved"),
+        ([("HubAcceptedManagedCluster", "True")], [], "does its klusterlet run"),
+        ([("HubAcceptedManagedCluster", "True"), ("ManagedClusterJoined", "True")], ["csr-1"], "loses its access"),
+    ],
+)
+def test_each_state_of_a_cluster_has_its_remedy(conditions, requests, words, status):
+    live = status.cluster()
+    live["status"]["conditions"] = [status.condition(*one) for one in conditions]
+    found = checks.cluster("cluster-a", live, requests)
+    assert found == [] if not words else words in found[0]
+
+
 def test_a_cluster_that_is_not_there_not_accepted_or_leaving(status):
     assert "clusteradm join --cluster-name cluster-a" in checks.cluster("cluster-a", None)[0]
     stranger = status.cluster(spec={})
     stranger["status"]["conditions"] = []
     assert "clusteradm accept --clusters cluster-a" in checks.cluster("cluster-a", stranger)[0]
-    stranger = status.cluster()
-    stranger["status"]["conditions"] = [status.condition("HubAcceptedManagedCluster", "True")]
-    assert "does its klusterlet run" in checks.cluster("cluster-a", stranger)[0]
     leaving = status.cluster()
     leaving["metadata"]["deletionTimestamp"] = "now"
     assert "being detached" in checks.cluster("cluster-a", leaving)[0]
+
+
+def test_a_request_of_an_add_on_that_nobody_approves_stops_no_site(parsed_ocm_site, status):
+    """It has the label of the cluster as well (ocm, pkg/registration/register/csr)."""
+    own = {"open-cluster-management.io/cluster-name": "cluster-a"}
+    requests = [{"metadata": {"name": "addon-cluster-a-other-x", "labels": {**own, "open-cluster-management.io/addon-name": "other"}}}]
+
+    def listed(_version, kind, *_namespace, labels):
+        if kind != "CertificateSigningRequest":
+            return []
+        named, _comma, without = labels.partition(",")
+        key, _equals, value = named.partition("=")
+        found = [one for one in requests if one["metadata"]["labels"].get(key) == value]
+        return [one for one in found if not without or without.removeprefix("!") not in one["metadata"]["labels"]]
+
+    hub = SimpleNamespace(list=listed, get=lambda _version, kind, *_which: status.cluster() if kind == "ManagedCluster" else None)
+    assert hub_reader.at_site(hub, parsed_ocm_site(), {}) == []
+    requests.append({"metadata": {"name": "cluster-a-x", "labels": own}})
+    with pytest.raises(ClusterError, match=r"is not approved \(cluster-a-x\)"):
+        hub_reader.at_site(hub, parsed_ocm_site(), {})
+    for state in ({"certificate": "x"}, *({"conditions": [{"type": kind}]} for kind in ("Approved", "Denied", "Failed"))):
+        requests[-1]["status"] = state
+        assert hub_reader.at_site(hub, parsed_ocm_site(), {}) == []
 
 
 def test_a_cluster_that_is_not_heard_is_told_and_no_fault(status):
