@@ -105,7 +105,8 @@ class Lease:
                 raise ClusterError(
                     f"{record.describe_holder(live)} has been changing the federation {self.federation} since {record.since(live)} and still holds its "
                     f"lease{waited}, so nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook "
-                    f"that was killed loses the lease within {record.SECONDS + 2} s. If {record.name(live)} hangs and cannot be cancelled: -e flower_lease_break=true"
+                    f"that was killed loses the lease within {record.SECONDS + 2} s. If {record.name(live)} hangs and cannot be cancelled: "
+                    "-e flower_lease_break=true"
                 )
             if record.holder(live) != shown or now - said_at >= _SAY:
                 shown, said_at = record.holder(live), now
