@@ -99,11 +99,11 @@ class Moved(Away):
 def test_a_site_that_has_lost_the_hub_fails_although_its_supernodes_count_as_online() -> None:
     report: dict[str, Any] = {"online": 2, "expected": 2, "missing": [], "denied": {}}
     one = rollout(Run())
-    one.ways = {"a": Moved("it does not reach the hub")}
+    one.backends = {"a": Moved("it does not reach the hub")}
     with pytest.raises(ClusterError, match="it does not reach the hub"):
         one._confirm("a", KeyResult(keys=[]), report, [])
     one._confirm("a", KeyResult(keys=[]), {**report, "denied": {"reason": "a ticket", "since": "", "source": ""}}, [])
-    one.ways = {"a": Moved("", "whether it does is not known")}
+    one.backends = {"a": Moved("", "whether it does is not known")}
     one._confirm("a", KeyResult(keys=[]), report, [])
     assert one.outcomes["a"].warnings[-1] == "a: whether it does is not known"
 

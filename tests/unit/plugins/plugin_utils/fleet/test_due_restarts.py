@@ -59,7 +59,7 @@ def test_it_comes_first_and_the_end_of_the_run_waits_for_its_supernodes(rollout)
         {"a": KeyResult(due=["supernode-superexec"]), "b": KeyResult(renewed=["supernode-superexec"]), "c": KeyResult()}
     )
     found._deploy(["a", "b", "c"])
-    assert {name: way.done for name, way in found.ways.items()} == {
+    assert {name: way.done for name, way in found.backends.items()} == {
         "a": [["superexec", "loopback"], "apply"],
         "b": ["apply", ["key", "superexec", "loopback"], "online"],
         "c": ["apply"],
@@ -71,10 +71,10 @@ def test_while_it_is_impossible_its_site_fails_and_no_other(rollout):
     found = rollout({"a": KeyResult(due=["supernode-local-tls"]), "b": KeyResult()}, busy=True)
     found._deploy(["a", "b"])
     assert found.outcomes["a"].msg == f"a: {BUSY}" and found.outcomes.good() == ["b"]
-    assert [found.ways[name].done for name in "ab"] == [[["superexec", "loopback"]], ["apply"]]
+    assert [found.backends[name].done for name in "ab"] == [[["superexec", "loopback"]], ["apply"]]
 
 
 def test_new_keys_restart_every_supernode_anyway(rollout):
     found = rollout({"a": KeyResult(due=["supernode-superexec"])}, renew=(deploy.KEYS,))
     found._deploy(["a"])
-    assert found.ways["a"].done == ["apply", ["key"], "online"]
+    assert found.backends["a"].done == ["apply", ["key"], "online"]

@@ -89,7 +89,7 @@ def test_all_runs_are_listed_again_when_those_that_were_active_are_over(monkeypa
             cli.statuses["9"] = "running"  # it began meanwhile
         return runs.Run(run_id, cli.statuses[run_id])
 
-    monkeypatch.setattr(conditions, "look", look)
+    monkeypatch.setattr(conditions, "read_run", look)
     told: list[str] = []
     conditions.wait_no_run(cli, 60, told.append)
     shown = [words.partition("waiting for ")[2].partition(", up to ")[0] for words in told]
@@ -120,7 +120,7 @@ def test_a_wait_of_an_hour_bears_a_hub_that_is_silent_for_a_moment(monkeypatch: 
         cli.statuses[run_id] = "finished:completed"
         return runs.Run(run_id, cli.statuses[run_id])
 
-    monkeypatch.setattr(conditions, "look", look)
+    monkeypatch.setattr(conditions, "read_run", look)
     conditions.wait_no_run(cli, 3600, print)
     assert looks[0] == 20
     cli.statuses["1"], looks[0] = "running", -20
@@ -135,7 +135,7 @@ def test_a_run_that_the_superlink_does_not_have_any_more_is_not_waited_for(monke
         del cli.statuses["1"]
         raise runs.UnknownRun("the SuperLink has no run 1")
 
-    monkeypatch.setattr(conditions, "look", look)
+    monkeypatch.setattr(conditions, "read_run", look)
     conditions.wait_no_run(cli, 60, print)
 
 

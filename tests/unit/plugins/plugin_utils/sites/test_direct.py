@@ -42,7 +42,7 @@ def test_only_the_secret_that_was_seen_is_deleted(monkeypatch, parsed_site, uid,
     way = direct.Backend(run, site)
     way.cluster = Secrets(uid)
     way._obsolete = KeyResult(obsolete={"supernode-http-proxy": "1"}).obsolete
-    monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done())
+    monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.StepResult())
     done = way.apply([], lambda: None)
     assert way.cluster.deleted == gone and len(noted) == len(gone) and done.changed is bool(gone)
 
@@ -138,7 +138,7 @@ def test_clientapps_wait_for_the_switch_of_their_supernodes(monkeypatch, parsed_
     way = direct.Backend(SimpleNamespace(check=False, rendering=rendering), site)
     way.cluster = Live()
     way.cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}} if switched else {}
-    monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done(msg="applied"))
+    monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.StepResult(msg="applied"))
     if refused:
         with pytest.raises(direct.ClusterError, match="of site-a are not deployed for ClientApps in their own pods yet"):
             way.apply_apps([], lambda: None, 1)
@@ -159,7 +159,7 @@ def test_what_clientapps_cannot_start_with_is_told_before_one_is_replaced(monkey
     way.cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}}
     monkeypatch.setattr(way.cluster, "access_review", lambda asked: [True] * len(asked))
     applied = []
-    monkeypatch.setattr(way, "_apply", lambda *_args, **_more: applied.append("applied") or direct.Done(warnings=["of the pods"]))
+    monkeypatch.setattr(way, "_apply", lambda *_args, **_more: applied.append("applied") or direct.StepResult(warnings=["of the pods"]))
     with pytest.raises(direct.ClusterError, match=words):
         way.apply_apps(supernode.clientapps(way.site.spec), lambda: None, 1)
     assert not applied

@@ -38,9 +38,9 @@ def test_which_pods_are_looked_at_for_outdated_files(monkeypatch, site):
 
 
 def test_which_pods_prove_their_trust_and_get_the_new_files(monkeypatch, site):
-    answer = {"seen": {"now": {"serial": "7"}}, "held": {}}
+    answer = {"seen": {"now": {"serial": "7"}}, "run_site_program": {}}
     asked = []
-    monkeypatch.setattr(direct_certificates.restart, "held", lambda _cluster, one, *_more: asked.append(one) or answer)
+    monkeypatch.setattr(direct_certificates.restart, "run_site_program", lambda _cluster, one, *_more: asked.append(one) or answer)
     monkeypatch.setattr(direct_certificates, "apply_trust", lambda *_args: [])
     cluster = SharedNamespace(OWN, THEIRS, objects={("ConfigMap", TRUST): {"data": {"ca.crt": "old"}}})
     result: dict[str, Any] = {"pods": [], "trust": None}
