@@ -131,7 +131,7 @@ TOY_DELIVERY = """
 '''A toy: the objects of a site are listed in a message.'''
 
 from . import workloads
-from .site import Done, PreflightResult
+from .site import PreflightResult, StepResult
 
 
 class Backend:
@@ -149,10 +149,10 @@ class Backend:
             {"kind": one["kind"], "name": one["metadata"]["name"], "namespace": self.site.namespace, "change": "created"}
             for one in objects
         ]
-        return Done(changed=True, objects=rows, msg=f"{len(rows)} objects played")
+        return StepResult(changed=True, objects=rows, msg=f"{len(rows)} objects played")
 
     def remove(self, *, volumes):
-        return Done(changed=True, msg=f"{self.site.name} is put away, volumes: {volumes}")
+        return StepResult(changed=True, msg=f"{self.site.name} is put away, volumes: {volumes}")
 
     def close(self):
         pass

@@ -96,7 +96,7 @@ class End:
 
 
 @dataclass
-class Done:
+class CopyResult:
     """What a copy did.
 
     Attributes:
@@ -163,7 +163,7 @@ def errors(source: End, target: End, there: Term | None) -> list[str]:
     return found
 
 
-def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Callable[[], None]) -> Done:
+def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Callable[[], None]) -> CopyResult:
     """Copy the hub. What an interrupted copy did is kept and completed; the former database stays whole until the new one is.
 
     Args:
@@ -172,7 +172,7 @@ def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Cal
         seconds: how long pods may take to start and to end.
         assure: called before anything is written that a hub would have to have for itself; raises if this run must not write it.
     """
-    done = Done(moment())
+    done = CopyResult(moment())
     reading: AbstractContextManager[Volume] = nullcontext(Volume(source.cluster, source.spec.namespace, SUPERLINK_POD))
     if stopped:
         reading = volume_pod.running(source.cluster, source.spec, seconds)

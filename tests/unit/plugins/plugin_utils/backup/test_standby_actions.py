@@ -76,7 +76,7 @@ def copied(monkeypatch):
 
     def copy(source, target, **how):
         made.append((source.host, target.host, target.cluster.term()))
-        return hub_pair.Done("2026-11-25T08:00:00Z", "spare-data-superlink-0")
+        return hub_pair.CopyResult("2026-11-25T08:00:00Z", "spare-data-superlink-0")
 
     monkeypatch.setattr(hub_pair, "copy", copy)
     return made

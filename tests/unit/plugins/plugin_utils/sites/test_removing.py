@@ -65,7 +65,7 @@ class Site:
         return [False for _check in checks]
 
 
-def remove(monkeypatch: pytest.MonkeyPatch, site: Any, *, check: bool = False) -> removing.Done:
+def remove(monkeypatch: pytest.MonkeyPatch, site: Any, *, check: bool = False) -> Any:
     def delete(_cluster: Any, objects: list[Any], **_more: Any) -> Result:
         if objects and not check:
             site.objects.clear()
