@@ -126,13 +126,7 @@ def run(
     where = f"{cluster.name}: pod {namespace}/{pod} ({container})"
     for _attempt in range(_ATTEMPTS):
         answers: list[str] = []
-        lines = Lines(_MOST)
-
-        def receive(piece: bytes, answers: list[str] = answers, lines: Lines = lines) -> None:
-            answers += [line.rstrip("\r") for line in lines.feed(piece) if line.strip()]
-            if on_output is not None:
-                on_output()
-
+        receive = _collector(answers, on_output)
         rc, errors = send(cluster, namespace, pod, container, program, request, receive, seconds=seconds, silence=silence, data=data)
         if rc or answers[-1:] == [COMPLETE]:
             return Output(answers if rc else answers[:-1], rc, errors, where)
@@ -140,6 +134,18 @@ def run(
         f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) succeeded {_ATTEMPTS} times, but its answers did not "
         f"arrive completely; last seen: {len(answers)} lines of output, and {errors}. Check the node's container runtime."
     )
+
+
+def _collector(answers: list[str], on_output: Callable[[], None] | None) -> Callable[[bytes], None]:
+    """A function that takes pieces of output and adds their whole lines to the answers."""
+    lines = Lines(_MOST)
+
+    def receive(piece: bytes) -> None:
+        answers.extend(line.rstrip("\r") for line in lines.feed(piece) if line.strip())
+        if on_output is not None:
+            on_output()
+
+    return receive
 
 
 def send(

@@ -57,7 +57,10 @@ def _parse(text: str, shape: Mapping[str, type]) -> Entry | None:
         found = foreign_data.read_json(text)
     except ValueError:
         return None
-    return found if isinstance(found, dict) and all(type(found.get(name)) is kind for name, kind in shape.items()) else None
+    if not isinstance(found, dict):
+        return None
+    values = ((found.get(name), kind) for name, kind in shape.items())
+    return found if all(isinstance(value, kind) and not isinstance(value, bool) for value, kind in values) else None
 
 
 @dataclass

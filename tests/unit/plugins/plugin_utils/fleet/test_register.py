@@ -96,7 +96,6 @@ def test_a_superlink_that_lost_its_database_is_noticed(
     assert ["does not know 1 of its SuperNodes any more" in one for one in outcomes["site-b"].warnings] == [True] * lost
 
 
-
 MEANT = {"namespace": "flower", "uid": "old"}
 
 

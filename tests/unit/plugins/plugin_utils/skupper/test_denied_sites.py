@@ -94,7 +94,10 @@ def test_a_name_that_no_site_has_or_had_is_not_revoked(site, sites, book, certif
     removed: list[Any] = []
     action.remove = lambda _cluster, objects, _seconds, **_more: removed.extend(objects)
     params = {"revoke": site, "sites": sites, "hub_namespace": "flower", "federation": "flower", "wait_timeout": 1}
-    get = lambda _version, kind, name, _namespace: given.live(kind, name) if certificate and kind == "Certificate" else None  # noqa: E731
+
+    def get(_version: str, kind: str, name: str, _namespace: str) -> Any:
+        return given.live(kind, name) if certificate and kind == "Certificate" else None
+
     rotation = HubRotation(action, SimpleNamespace(name="hub", skew=0, get=get), params)  # type: ignore[arg-type]
     if good:
         rotation.deny()
