@@ -30,7 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.migration.key_imp
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.operator_federation import OperatorFederation
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
-from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_inspection as look_at
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_inspection
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.namespace_inspection import missing_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site, StepResult
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
@@ -98,7 +98,7 @@ class ActionModule(FleetAction):
             self._check_places(cluster, site, space)
             # As site.yml does, which comes later: a private key in a namespace of someone else could not be taken back.
             owner = owners.deployment_notes(site.federation, site.name, hub)
-            look_at.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
+            namespace_inspection.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
             seen = operator_federation.read(cluster, space, name)
             old_secrets = {one: cluster.get("v1", "Secret", one, space) for one in key_import.secrets_needed(seen)}
             labels = f"app.kubernetes.io/component={KEYS_COMPONENT}"

@@ -240,8 +240,8 @@ print(json.dumps([hub_rules.hub_problems(given), front, address]))
 
 def test_an_exposure(tree: Tree) -> None:
     path = SOURCES / "manifests" / "exposure.py"
-    tree.edit(path, ("EXPOSURES:", TOY_EXPOSURE.lstrip()), ("Route())}", "Route(), Toy())}"))
-    listed = "[auto, cluster_ip, node_port, load_balancer, ingress, route"
+    tree.edit(path, ("EXPOSURES:", TOY_EXPOSURE.lstrip()), ("())}", "(), Toy())}"))
+    listed = f"[{', '.join(['auto', *EXPOSURES])}"
     tree.edit("roles/superlink/meta/argument_specs.yml", (f"{listed}]", f"{listed}, toy]"))
     code, others = tree.touched()
     assert code == [str(path)]

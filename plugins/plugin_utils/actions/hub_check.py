@@ -27,7 +27,7 @@ from ..marks import proof
 from ..pki import certificates, library
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
-from ..sites import namespace_inspection as look_at
+from ..sites import namespace_inspection
 from ..sites import namespaces as ca_namespaces
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import Ledger
@@ -63,7 +63,9 @@ class HubCheck(CertificateAction):
             params |= {"spec": spec, "ca_namespace": ca_namespace}
             spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
             version = cluster.request("GET", "/version")["gitVersion"]
-            found = look_at.inspect_namespace(cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False)
+            found = namespace_inspection.inspect_namespace(
+                cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False
+            )
             needed = grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent, projects=found.projects)
             ask.require(cluster, needed)
             warnings += self.check_denials(cluster, spec, params["sites"])

@@ -19,7 +19,7 @@ their keys (C(k:{…})) or value (C(v:…)), a map without entries is a leaf.
 
 The schema says which lists and maps are atomic; we do not have it, but the field set mirrors it: where our entry has a
 leaf, the desired list or map is compared as a whole. Inside these the API server may have set defaults.
-Only those of C(base.defaults) are known here. An entry there that is a true default can do no harm: removing a field
+Only those of C(base/kinds.py) are known here. An entry there that is a true default can do no harm: removing a field
 that has its default value results in the same object.
 
 What is not clearly equal is *not* decided here: the caller sends the PATCH and compares the object before and

@@ -67,7 +67,7 @@ _RULES = (
     Rule("server_name", lambda spec: _insecure(spec) and spec.get("server_name"), "is a name in a certificate, but there is none: insecure is true"),
     Rule("exposure", lambda spec: _exposure(spec).passes_tls and _insecure(spec), "passes TLS through, but there is none: insecure is true"),
     Rule("host", lambda spec: _exposure(spec).needs_host and not spec.get("host"),
-         "is empty; an Ingress that passes TLS through finds its backend by the host name"),
+         "is empty; what passes TLS through finds the gateway by this name"),
     *for_each(
         dict.fromkeys(option for one in EXPOSURES.values() for option in one.options),
         lambda spec, option: spec.get(option) and option not in _exposure(spec).options,

@@ -40,7 +40,7 @@ _OWN_FAULTS = ("schema", "invalid", "too large")
 # escalation prevention»).
 _UNTRIED = ("RoleBinding",)
 # Fields of a pod template and the variable that they come from, without the role's prefix.
-_VARIABLES = {
+VARIABLE_OF_FIELD = {
     "env": "env",
     "volumes": "volumes",
     "volumeMounts": "volume_mounts",
@@ -50,6 +50,7 @@ _VARIABLES = {
     "nodeSelector": "node_selector",
     "topologySpreadConstraints": "topology_spread_constraints",
     "image": "image",
+    "priorityClassName": "priority_class",
     "terminationGracePeriodSeconds": "termination_grace_period",
     "containers": "extra_containers",
     "initContainers": "init_containers",
@@ -197,7 +198,7 @@ def _refusal(item: Mapping[str, Any], category: str, text: str, role: str) -> Pr
         return Problem(f"the API server refuses {_name(item)} ({category}): {text}. Restore {_STORAGE_OF[role]}, or use another name or claim.")
     words = text.replace("[", ".").replace(":", ".").replace("]", ".").replace(" ", ".").split(".")
     # The last one is the innermost: spec.template.spec.containers[0].lifecycle.
-    variable = next((f"{role}_{_VARIABLES[word]} (also of the pool), " for word in reversed(words) if word in _VARIABLES), "")
+    variable = next((f"{role}_{VARIABLE_OF_FIELD[word]} (also of the pool), " for word in reversed(words) if word in VARIABLE_OF_FIELD), "")
     if "runtimeClassName" in words:
         variable = f"{_DEVICES[role]}, "
     return Problem(f"the API server refuses {_name(item)} ({category}): {text}. See {variable}{role}_pod_template and {role}_patches.")

@@ -89,7 +89,7 @@ class Problems:
 
     def add(self, variable: str, value: Any, reason: str) -> None:
         """Add a problem of a variable; C(variable): a key of the spec, with a path if needed (C(pools[0].name))."""
-        # superlink_address is a variable of both roles, with exactly this name.
+        # The hub's superlink_address has the prefix in its name.
         name = variable if variable.startswith(self.prefix) else self.prefix + variable
         where = f"{self.cluster}: " if self.cluster else ""
         self.found.append(Problem(f"{where}{name}: {shown(value)} {reason}"))

@@ -4,7 +4,8 @@
 
 """The access to the gateway: Service, Ingress or Route, and the address to which sites connect.
 
-A new exposure is a subclass here, and an entry in C(EXPOSURES). Its options are described in the role's argument specification.
+A new exposure is a subclass here, and an entry in C(EXPOSURES). Its options are described in the role's argument specification. Write out what the API
+server sets by default inside lists: of custom resources no defaults are known (C(apply/compare.py)).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Exposure:
     Attributes:
         name: the value of C(superlink_exposure).
         service_type: type of the Service.
-        options: options that have an effect with this exposure, and with few others.
+        options: fields of C(HubSpec) that only some exposures use; C(hub_rules) refuses them with the others.
         passes_tls: whether something in front of the gateway finds it by the name in the TLS handshake.
         needs_host: whether the variables have to say by which name.
         sets_route_host: whether a Route with its own host is created, for which OpenShift has a separate right.
@@ -70,6 +71,10 @@ class Exposure:
     def likely_host(self, spec: HubSpec, live: Live) -> str:
         """The host that the address will have, once there is one."""
         return spec.host
+
+    def names(self, body: Mapping[str, Any]) -> list[str]:
+        """The host names by which an object of C(objects) passes TLS through; C(body) is its C(spec), patches included."""
+        return [text(one["host"]) for one in (body, *(body.get("rules") or ())) if one.get("host")]
 
     def needs_nodes(self, spec: HubSpec) -> bool:
         """Whether C(address) reads the cluster's nodes."""
@@ -288,13 +293,13 @@ def routed_names(spec: HubSpec, live_address: str) -> list[str]:
     Args:
         live_address: what C(address) or C(likely_address) returned.
     """
-    if not exposure_of(spec).passes_tls:
+    front = exposure_of(spec)
+    if not front.passes_tls:
         return []
-    rendered = patches.apply(exposure_of(spec).objects(spec), spec.patches, partial=True)
+    rendered = patches.apply(front.objects(spec), spec.patches, partial=True)
     names: list[str] = []
     for item in sorted(rendered, key=lambda one: bool(one["metadata"]["name"] != SERVICE)):
-        body = item.get("spec") or {}
-        found = [text(one["host"]) for one in (body, *(body.get("rules") or ())) if one.get("host")]
+        found = front.names(item.get("spec") or {})
         if not names and not found and live_address and not spec.superlink_address:
             # A host that OpenShift generated is only known by the address, which can be another one.
             found = [split_address(live_address)[0]]

@@ -139,7 +139,7 @@ def words(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]]) -
 
 
 def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, idle: float = 0) -> dict[str, Facts]:
-    """Pool -> what one of its SuperNodes measured, as C(preflight.acceptance.of_pool) takes it.
+    """Pool -> what one of its SuperNodes measured, as C(checks.acceptance.of_pool) takes it.
 
     Args:
         address: where its SuperNodes reach the hub.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import rehearsal
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Invalid
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.ocm import Backend
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.pods_spec import PodsSpec
 from ansible_collections.federated.flower.tests.unit.specs import drafted, said
 
 
@@ -32,6 +34,12 @@ def test_stand_ins_do_not_make_a_difference(parsed_site):
     assert rehearsal.with_unknown_of(item, live)["spec"] == live["spec"]
     item["spec"]["template"]["spec"]["containers"][0]["env"].append({"name": "A", "value": "b"})
     assert rehearsal.with_unknown_of(item, live)["spec"] != live["spec"]
+
+
+def test_a_refused_field_of_pods_is_said_with_its_variable() -> None:
+    rendered_otherwise = {"gpu", "extra_args", "datasets", "shm_size", "pod_labels", "pod_annotations", "runtime_dependency_installation", "pod_template"}
+    options = {one.name for one in dataclasses.fields(PodsSpec)} - rendered_otherwise
+    assert options <= {*rehearsal.VARIABLE_OF_FIELD.values()}, "a message of the API server would name no variable"
 
 
 def test_drafts_need_nothing_that_is_found_later(parsed_hub, parsed_site):
