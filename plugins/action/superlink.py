@@ -89,7 +89,8 @@ class ActionModule(HubCheck, HubCertificates):
             objects = rights_objects(SUPERLINK, spec, {**params["rights"], "ca_namespace": settings["ca_namespace"]})
         elif params["policy"] is not None:
             require(hub_problems(spec) + metrics_policy_problems(spec, params["policy"], acm_policies.metrics_policy_name(str(spec["federation"]))))
-            objects = acm_policies.metrics_objects(HubSpec.parse(spec), params["policy"]["remediation"], params["policy"]["labels"])
+            hub, policy = HubSpec.parse(spec), params["policy"]
+            objects = acm_policies.metrics_objects(hub, superlink.objects(hub.complete()), policy["remediation"], policy["labels"])
         if params["rights"] is not None or params["policy"] is not None:
             return {"changed": False, "objects": objects}  # without the specification, in which environments may be secret
         return {"changed": False, "objects": [], "spec": spec, "ca_namespace": settings["ca_namespace"], "seconds": settings["wait_timeout"]}

@@ -94,7 +94,8 @@ def ocm_policy_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
 def ocm_metrics_policy_objects(given: Mapping[str, Any], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What ACM needs to observe a federation."""
     require(hub_problems(given) + metrics_policy_problems(given, settings, acm_policies.metrics_policy_name(given["federation"])))
-    return acm_policies.metrics_objects(HubSpec.parse(given), settings["remediation"], settings["labels"])
+    hub = HubSpec.parse(given)
+    return acm_policies.metrics_objects(hub, superlink.objects(hub.complete()), settings["remediation"], settings["labels"])
 
 
 def site_of(given: Mapping[str, Any] | SiteSpec) -> SiteSpec:

@@ -18,13 +18,12 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "ocm_addon": 22_500,
-    "rotation": 29_200,
-    "superlink": 30_900,
-    "superlink_restore": 22_000,
-    "superlink_standby": 24_000,
-    "supernode": 28_000,
-    "takeover": 21_800,
+    "rotation": 26_700,
+    "superlink": 28_000,
+    "superlink_restore": 20_300,
+    "superlink_standby": 22_100,
+    "supernode": 25_500,
+    "takeover": 20_300,
 }
 
 

@@ -33,12 +33,12 @@ config-policy-controller of each part).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..base.labels import own_pods
 from ..base.object_names import SUPERNODE
 from ..base.values import Object
-from ..manifests import common_objects, metrics_exporter, network_policies, superlink
+from ..manifests import common_objects, metrics_exporter, network_policies
 from ..spec.hub_spec import AddonSpec, HubSpec
 from . import api
 from .addon_objects import addon_labels
@@ -166,17 +166,18 @@ def metrics_policy_name(federation: str) -> str:
     return f"{federation}-metrics"
 
 
-def metrics_objects(spec: HubSpec, remediation: str, labels: Mapping[str, str]) -> list[Object]:
+def metrics_objects(spec: HubSpec, deployed: Iterable[Object], remediation: str, labels: Mapping[str, str]) -> list[Object]:
     """Placement, Policy and PlacementBinding.
 
     Args:
         spec: of the hub; its metrics have C(monitor).
+        deployed: the hub's objects.
         remediation: C(INFORM) or C(ENFORCE).
         labels: of the ManagedCluster that has the hub.
     """
     name = metrics_policy_name(spec.federation)
     found: dict[str, list[Object]] = {"rules": [], "allow-list": []}
-    for item in superlink.objects(spec.complete()):
+    for item in deployed:
         if (item["apiVersion"], item["metadata"]["name"]) == (metrics_exporter.OPERATOR, metrics_exporter.NAME):
             found["rules"].append(_unversioned(item))
         elif item["metadata"]["name"] == metrics_exporter.ALLOWED:

@@ -131,7 +131,8 @@ def test_objects_for_a_while(parsed_hub: Any, parsed_site: Any) -> None:
 
 def test_kinds_of_policies(parsed_hub: Any, parsed_addon: Any) -> None:
     hub = parsed_hub(metrics={"enabled": True, "image": "x", "monitor": True, "acm": True})
-    made = [*acm_policies.baseline_objects(parsed_addon()), *acm_policies.metrics_objects(hub, acm_policies.INFORM, {"local-cluster": "true"})]
+    metrics = acm_policies.metrics_objects(hub, superlink.objects(hub.complete()), acm_policies.INFORM, {"local-cluster": "true"})
+    made = [*acm_policies.baseline_objects(parsed_addon()), *metrics]
     (words,) = re.findall(r"``federated\.flower\.acm_policy -e.*?\n\n", PAGE.read_text(encoding="utf-8"), re.S)
     assert {item["kind"] for item in made if f"``{item['kind']}``" not in words} == set()
 
