@@ -434,7 +434,7 @@ class ActionModule(CompositeAction):
         Strategies go on without SuperNodes that answer with errors, so a run completes although the app fails at a site.
         """
         seconds = self.variable("flower_run_timeout", None) or 3600
-        options = {"app": self.params["app"], "run_config": self.params["app_config"], "wait_timeout": seconds, "quiet": True}
+        options = {"app": self.params["app"], "run_config": self.params["app_config"], "wait_timeout": seconds}
         done = self.run_action("run", options, may_fail=True)
         errors = str(done.get("node_errors") or "")
         if errors or done.get("status") == COMPLETED:
