@@ -125,24 +125,26 @@ class Fleet:
     """
 
     def __init__(self, variables: Mapping[str, Any], template: Callable[[Any], Any]) -> None:
-        self.hostvars: Mapping[str, Mapping[str, Any]] = variables.get("hostvars") or {}
         self._variables, self._template = variables, template
-        groups = variables.get("groups") or {}
-        hubs, sites = (groups.get(str(self._own(name) or usual)) or [] for name, usual in (("flower_hub_group", HUB), ("flower_sites_group", SITES)))
-        self.sites = [str(site) for site in sites]
-        self._first = [str(host) for host in [*hubs, *sites[:1]]]
+        self.hostvars: Mapping[str, Mapping[str, Any]] = variables.get("hostvars") or {}
+        self.groups: Mapping[str, Sequence[str]] = variables.get("groups") or {}
+        self.limited = "ansible_limit" in variables
+        self.hub_group, self.sites_group = str(self.given("flower_hub_group", HUB)), str(self.given("flower_sites_group", SITES))
+        self.sites = [str(site) for site in self.groups.get(self.sites_group) or []]
+        self._first = [str(host) for host in [*(self.groups.get(self.hub_group) or []), *self.sites[:1]]]
+
+    def given(self, name: str, default: Any = "") -> Any:
+        """The value that the play or the task sees, such as that of the command line."""
+        return self._template(self._variables[name]) if name in self._variables else default
 
     def variable(self, name: str, default: Any = "") -> Any:
         """The first value that is not empty: of the command line or the task, of the hub, of the first site. Questions of a controller give empty ones."""
-        return next((value for value in (self._own(name), *self._of(name, *self._first)) if value not in _EMPTY), default)
+        return next((value for value in (self.given(name), *self._of(name, *self._first)) if value not in _EMPTY), default)
 
     def is_enabled(self, name: str, site: str) -> bool:
         """Whether a variable is true for a site. What a site does not say itself, the hub says."""
         value = next((value for value in self._of(name, site, *self._first[:1]) if value not in _EMPTY), False)
         return str(value).strip().lower() in _TRUE
-
-    def _own(self, name: str) -> Any:
-        return self._template(self._variables[name]) if name in self._variables else None
 
     def _of(self, name: str, *hosts: str) -> Iterator[Any]:
         return ((self.hostvars.get(host) or {}).get(name) for host in hosts)

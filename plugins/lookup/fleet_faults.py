@@ -1,0 +1,64 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Check what plays need before they have hosts. The work is done by plugin_utils/checks/inventory.py and plugin_utils/checks/batches.py."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: fleet_faults
+author: the federated.flower authors (@federated-flower)
+version_added: 0.1.0
+short_description: Check that an inventory is a fleet
+description:
+  - Returns what is wrong with the groups of the inventory, or with variables that keywords of plays read.
+  - This lookup is a step of the playbooks of this collection. Its options may change in any release.
+options:
+  _terms:
+    description:
+      - C(inventory) for one hub and at least one site. Sites may be missing in a run with a limit, since the hub alone can be deployed.
+      - C(batches) for C(flower_serial) and C(flower_max_fail_percentage).
+      - C(standby) for one hub and one standby, C(flower_standby_follow) and C(flower_standby_interval).
+    required: true
+    choices: [inventory, batches, standby]
+"""
+
+EXAMPLES = r"""
+- name: Refuse an inventory that is not a fleet
+  ansible.builtin.assert:
+    that: query('federated.flower.fleet_faults', 'inventory') | length == 0
+"""
+
+RETURN = r"""
+_raw:
+  description: A sentence for each fault.
+  type: list
+  elements: str
+"""
+
+from typing import Any
+
+from ansible.plugins.lookup import LookupBase
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import batches, inventory
+
+
+class LookupModule(LookupBase):
+    """The lookup."""
+
+    def run(self, terms: list[str], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
+        """Faults of each of the terms."""
+        self.set_options(var_options=variables, direct=kwargs)
+        fleet = inventory.Fleet(variables or {}, self._templar.template)
+        return [fault for term in terms for fault in _faults(fleet, term)]
+
+
+def _faults(fleet: inventory.Fleet, term: str) -> list[str]:
+    if term == "inventory":
+        return inventory.group_faults(fleet.groups, fleet.hub_group, fleet.sites_group, fleet.limited)
+    if term == "standby":
+        follow, interval = (fleet.given(f"flower_standby_{name}") for name in ("follow", "interval"))
+        return inventory.standby_faults(fleet.groups, fleet.hub_group, follow, interval)
+    serial, failed = fleet.variable("flower_serial", "100%"), fleet.variable("flower_max_fail_percentage", 100)
+    return batches.batch_faults(to_json_data(serial), to_json_data(failed))
