@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_hub import Cleanup, enable_gate, places
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import RoleAction, site_hosts
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import (
+    RoleAction,
+    site_hosts,
+    wrong_types,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged_results
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import Problem, require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.acm_rules import policy_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.ocm_rules import addon_problems
@@ -63,7 +67,8 @@ class ActionModule(RoleAction):
         place = {"addon": params["spec"]["name"], **{key: params["spec"][key] for key in ("federation", "namespace")}}
         if state == CLEANED:  # also of a fleet without the add-on, whose variables are not checked
             return Cleanup(self, {**params, **place}).clean()
-        require((policy_problems if state == POLICY else addon_problems)(params["spec"]))
+        wrong = [Problem(fault) for fault in wrong_types(self, "ocm_addon")] if state == CHECKED else []
+        require([*wrong, *(policy_problems if state == POLICY else addon_problems)(params["spec"])])
         spec = AddonSpec.parse(params["spec"])
         if state == POLICY:
             return {"changed": False, "objects": acm_policies.baseline_objects(spec)}

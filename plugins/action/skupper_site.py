@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_spec
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_spec, wrong_types
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_controller import ControllerAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import State
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import Problem, require
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import (
     network_problems,
     site_problems,
@@ -82,17 +82,23 @@ class ActionModule(ControllerAction):
 
     def check_site(self, site: Mapping[str, Any]) -> dict[str, Any]:
         """Check a Site with the listener and the link that the other two roles make of their variables; the hub has no link."""
+        wrong = [Problem(fault) for fault in wrong_types(self, "skupper_site", "skupper_listener", "skupper_link")]
         place = {name: site[name] for name in ("federation", "namespace")}
         link = {} if self.at_hub else role_spec(self, "skupper_link") | place
-        return self.check_parts(site, role_spec(self, "skupper_listener") | place, link)
+        return self.check_parts(site, role_spec(self, "skupper_listener") | place, link, wrong)
 
-    def check_parts(self, site: Mapping[str, Any], listener: Mapping[str, Any], link: Mapping[str, Any]) -> dict[str, Any]:
+    def check_parts(
+        self, site: Mapping[str, Any], listener: Mapping[str, Any], link: Mapping[str, Any], wrong: Sequence[Problem] = ()
+    ) -> dict[str, Any]:
         """Check the variables of all three roles, then whether the cluster can take part in the network.
+
+        Args:
+            wrong: variables of a wrong type.
 
         Raises:
             ClusterError: all that is wrong with the variables, or why the cluster cannot take part.
         """
-        require(network_problems(site, listener, link))
+        require([*wrong, *network_problems(site, listener, link)])
         spec = NetworkSiteSpec.parse(site)
         with self.reach() as cluster:
             live = cluster.get("v1", "Namespace", spec.namespace)

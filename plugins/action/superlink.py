@@ -14,10 +14,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
     described,
     given_spec,
     hub_settings,
-    wrong_types,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_certificates import APPLYSET, HubCertificates
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_check import HubCheck
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import BESIDE, wrong_types
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged_results
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -83,7 +83,7 @@ class ActionModule(HubCheck, HubCertificates):
 
     def _describe(self, params: dict[str, Any]) -> dict[str, Any]:
         if params["rights"] is not None or params["policy"] is not None:
-            require(map(Problem, wrong_types(self)))
+            require(map(Problem, wrong_types(self, SUPERLINK, *BESIDE)))
         spec, settings, objects = described(self), hub_settings(self), []
         if params["rights"] is not None:
             objects = rights_objects(SUPERLINK, spec, {**params["rights"], "ca_namespace": settings["ca_namespace"]})

@@ -110,7 +110,7 @@ class Recording:
         return warnings
 
     def _entry(self, notes: Sequence[audit_notes.Note], user: str) -> audit_notes.Content | None:
-        return audit_notes.compose(notes, self._run, time=now(), kubernetes=user)
+        return audit_notes.compose(notes, self._run, time=now(), kubernetes=user, recorded=bool(self._recorded))
 
     def _is_deleted(self, notes: Sequence[audit_notes.Note]) -> bool:
         """Whether this task deleted the trail."""

@@ -18,7 +18,7 @@ from ..sites.registry import SKUPPER, sites_with
 from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
 from .inventory_checks import inventory_faults
-from .role_options import BESIDE, role_settings, role_spec, site_hosts, variable_faults
+from .role_options import BESIDE, role_settings, role_spec, site_hosts, wrong_types
 
 # Options of the role that are no part of a specification: private keys, since specifications are shown and compared, and what a run does.
 SETTINGS = (
@@ -35,12 +35,6 @@ def hub_settings(action: ClusterAction) -> dict[str, Any]:
         ClusterError: a value cannot be evaluated, or has another type.
     """
     return role_settings(action, SUPERLINK, SETTINGS) | {"sites": site_hosts(action)}
-
-
-def wrong_types(action: ClusterAction) -> list[str]:
-    """Variables of the hub that are not what the argument specifications of its roles say."""
-    wrong = variable_faults(lambda name: action.variable(name, None), action.task_vars, (SUPERLINK, *BESIDE))
-    return [f"{action.inventory_host}: {fault}" for fault in wrong]
 
 
 def described(action: ClusterAction) -> dict[str, Any]:
@@ -77,7 +71,7 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     own = action.variable(variables.OWN, [])
     found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
     if not platform:  # that is known with a second look
-        found += wrong_types(action)
+        found += wrong_types(action, SUPERLINK, *BESIDE)
     if spec is None:
         spec = {} if found else described(action)
         if not found:

@@ -139,6 +139,11 @@ def role_settings(action: ClusterAction, role: str, names: Collection[str]) -> d
     return {name.removeprefix(f"{role}_"): value for name, value in outcome.validated_parameters.items()}
 
 
+def wrong_types(action: ClusterAction, *roles: str) -> list[str]:
+    """Variables of the host of a task that are not what the argument specifications of some roles say."""
+    return [f"{action.inventory_host}: {fault}" for fault in variable_faults(lambda name: action.variable(name, None), action.task_vars, roles)]
+
+
 def site_hosts(action: ClusterAction) -> list[str]:
     """Inventory names of all sites."""
     groups = action.task_vars.get("groups") or {}

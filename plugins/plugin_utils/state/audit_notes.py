@@ -44,12 +44,13 @@ def of_objects(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     return noted
 
 
-def compose(notes: Sequence[Note], run: Mapping[str, Any], *, time: str, kubernetes: str) -> Content | None:
+def compose(notes: Sequence[Note], run: Mapping[str, Any], *, time: str, kubernetes: str, recorded: bool = False) -> Content | None:
     """Combine notes of one task; None when nothing was changed.
 
     Args:
         run: the facts of the run of Ansible, see C(actions/run_facts.py).
         kubernetes: the Kubernetes user, or a text with the reason why it is not known.
+        recorded: whether an entry has changes of the same task. Then failures alone are an entry.
     """
     sites: dict[str, dict[str, list[Any]]] = {}
     seen: set[str] = set()
@@ -60,7 +61,8 @@ def compose(notes: Sequence[Note], run: Mapping[str, Any], *, time: str, kuberne
                 if same not in seen:
                     seen.add(same)
                     sites.setdefault(note["site"], {}).setdefault(kind, []).append(_bounded(fact))
-    if not sites:
+    failed = {note["site"]: note["failed"][:MESSAGE] for note in notes if "failed" in note}
+    if not sites and not (failed and recorded):
         return None
     reported: Content = {
         "id": digest([[run["pid"], note["at"], note["site"]] for note in notes])[:16],
@@ -70,7 +72,6 @@ def compose(notes: Sequence[Note], run: Mapping[str, Any], *, time: str, kuberne
         "who": {**run["who"], "kubernetes": kubernetes},
         "sites": sites,
     }
-    failed = {note["site"]: note["failed"][:MESSAGE] for note in notes if "failed" in note}
     return reported | ({"failed": failed} if failed else {})
 
 

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
-import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
@@ -172,28 +171,26 @@ def test_the_leaving_record_of_a_site(fed, news, tmp_path):
 
 
 def test_hosts_that_fail_are_named(fed, news):
-    config = yaml.safe_load(fed.kubeconfig.read_text())
-    for cluster in config["clusters"]:
-        cluster["cluster"]["server"] = "https://127.0.0.1:1"
-    dead = fed.folder / "dead-for-audit.kubeconfig"
-    dead.write_text(yaml.safe_dump(config))
+    """In the entry of the task in which they fail; the other hosts are deployed."""
     hosts = fed.base()
-    hosts["site-a"]["flower_kubeconfig"] = str(dead)
+    hosts["hub"]["superlink_annotations"] = hosts["site-b"]["supernode_annotations"] = {"scenario/audit": "yes"}
+    hosts["site-a"] |= {"supernode_image": "docker.io/flwr/not-there:1", "supernode_wait_timeout": 20}
     before = len(fed.trail())
-    fed.play("site", hosts=hosts, rc=2, flower_annotations={"scenario/audit": "yes"})
+    fed.play("site", hosts=hosts, rc=2)
     entry = fed.recorded(before)
-    assert list(entry["failed"]) == ["site-a"] and "127.0.0.1:1" in entry["failed"]["site-a"]
-    assert set(entry["sites"]) == {"hub", "site-b"}
+    assert list(entry["failed"]) == ["site-a"] and "not-there" in entry["failed"]["site-a"]
+    assert set(entry["sites"]) == {"hub", "site-a", "site-b"}
 
 
 def test_a_playbook_that_ends_early_is_recorded(fed, news):
     """All hosts of the run fail after something was changed: no later play is reached. The lease is returned all the same."""
+    before = len(fed.trail())
     run = fed.play(
         "site", "--limit", "site-a", rc=2, supernode_image="docker.io/flwr/no-such-image:1", supernode_wait_timeout=20
     )
     assert "no-such-image" in run.messages("site-a", failed=True)
     assert fed.hub.get("coordination.k8s.io/v1", "Lease", LEASE, fed.namespace) is None
-    (entry,) = news()
+    entry = fed.recorded(before)
     assert objects(fed, entry, "site-a", "changed") == {f"StatefulSet {NAMESPACE}/supernode-cpu"}
     assert list(entry["failed"]) == ["site-a"]
 

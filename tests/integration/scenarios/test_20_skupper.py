@@ -285,7 +285,7 @@ def test_bad_input(net):
     assert "skupper_listener_host: 'Flower_Superlink' is not a DNS-1123 label" in told["site-a"], told
     assert "skupper_listener_port: 70000 is not between 1 and 65535" in told["site-a"], told
     assert "has 64 characters, at most 63 are possible" in told["site-b"], told
-    assert "skupper_link_mode: 'direct,token' requests several modes" in told["site-b"], told
+    assert "value of skupper_link_mode must be one of: direct, token, got: direct,token" in told["site-b"], told
     wrong = net.hosts(site_a={"skupper_listener_port": 70000})
     run = net.fed.play("site", "--tags", "preflight", rc=None, hosts=wrong)
     failed = {host for host, numbers in run.recap.items() if numbers["failed"]}

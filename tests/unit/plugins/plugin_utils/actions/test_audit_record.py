@@ -177,6 +177,20 @@ def test_a_long_task_records_every_half_minute(scene: Scene, monkeypatch: pytest
     assert len(scene.entries) == 2 and not result.get("warnings")
 
 
+def test_a_site_that_fails_after_its_changes_were_recorded_is_named(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(audit_record.time, "monotonic", lambda: clock.now)
+
+    def execute(action: ClusterAction) -> dict[str, Any]:
+        clock.now = 31.0
+        action.note("site-a", words=["x"])
+        action.begin_notes().fail("site-a", "no image")
+        return {"changed": True}
+
+    scene.run(execute)
+    assert [(entry["sites"], entry.get("failed")) for entry in scene.entries] == [({"site-a": {"words": ["x"]}}, None), ({}, {"site-a": "no image"})]
+
+
 @pytest.mark.parametrize(
     ("attributes", "fails_too"),
     [({"lease": "held"}, True), ({}, False), ({"must": False, "lease": "held"}, False)],

@@ -132,6 +132,7 @@ def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.Mo
     monkeypatch.setattr(ocm_addon.placement_switch, "loss", lambda *_given: "")
     action: Any = object.__new__(ocm_addon.ActionModule)
     action.connect = lambda: contextlib.nullcontext(Moved())
+    action.inventory_host, action.task_vars = "hub", {}
     action.variables_of = lambda site: {"flower_delivery": "ocm", "ocm_name": PLACES.get(site)}
     params = {"spec": ocm_addon_spec(), "state": "checked", "claim": False, "sites": ["site-a", "site-c"]}
     (words,) = action.execute(params, {})["warnings"]

@@ -59,12 +59,16 @@ def test_the_check_knows_all_three_roles_and_the_hub_has_no_link(monkeypatch: py
     monkeypatch.setattr(skupper_site.ActionModule, "check_parts", lambda _self, *parts: checked.append(parts))
     action = prepared(skupper_site, skupper_site_namespace="net", skupper_listener_port=9443)
     action.check_site(action.spec())
-    ((site, listener, link),) = checked
+    ((site, listener, link, wrong),) = checked
+    assert wrong == []
     assert (site["namespace"], listener["namespace"], link["namespace"]) == ("net", "net", "net")
     assert (listener["port"], link["hub_namespace"]) == (9443, "fed")
     hub = prepared(skupper_site, "hub")
     hub.check_site(hub.spec())
     assert checked[1][2] == {}
+    wrong = prepared(skupper_site, skupper_link_mode="direct,token")
+    wrong.check_site(wrong.spec())
+    assert "value of skupper_link_mode must be one of: direct, token, got: direct,token" in checked[2][3][0].message
 
 
 def test_a_variable_that_cannot_be_evaluated_is_named() -> None:
