@@ -182,13 +182,14 @@ def test_a_site_that_fails_after_its_changes_were_recorded_is_named(scene: Scene
     monkeypatch.setattr(audit_record.time, "monotonic", lambda: clock.now)
 
     def execute(action: ClusterAction) -> dict[str, Any]:
-        clock.now = 31.0
         action.note("site-a", words=["x"])
+        clock.now = 31.0
+        action.note("site-b", words=["x"])
         action.begin_notes().fail("site-a", "no image")
         return {"changed": True}
 
     scene.run(execute)
-    assert [(entry["sites"], entry.get("failed")) for entry in scene.entries] == [({"site-a": {"words": ["x"]}}, None), ({}, {"site-a": "no image"})]
+    assert [(list(entry["sites"]), entry.get("failed")) for entry in scene.entries] == [(["site-a", "site-b"], None), ([], {"site-a": "no image"})]
 
 
 @pytest.mark.parametrize(
