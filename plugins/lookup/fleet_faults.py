@@ -49,16 +49,22 @@ class LookupModule(LookupBase):
 
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Faults of each of the terms."""
-        self.set_options(var_options=variables, direct=kwargs)
         fleet = inventory.Fleet(variables or {}, self._templar.template)
-        return [fault for term in terms for fault in _faults(fleet, term)]
+        return [fault for term in terms for fault in _CHECKS[term](fleet)]
 
 
-def _faults(fleet: inventory.Fleet, term: str) -> list[str]:
-    if term == "inventory":
-        return inventory.group_faults(fleet.groups, fleet.hub_group, fleet.sites_group, fleet.limited)
-    if term == "standby":
-        follow, interval = (fleet.given(f"flower_standby_{name}") for name in ("follow", "interval"))
-        return inventory.standby_faults(fleet.groups, fleet.hub_group, follow, interval)
+def _inventory(fleet: inventory.Fleet) -> list[str]:
+    return inventory.group_faults(fleet.groups, fleet.hub_group, fleet.sites_group, fleet.limited)
+
+
+def _batches(fleet: inventory.Fleet) -> list[str]:
     serial, failed = fleet.variable("flower_serial", "100%"), fleet.variable("flower_max_fail_percentage", 100)
     return batches.batch_faults(to_json_data(serial), to_json_data(failed))
+
+
+def _standby(fleet: inventory.Fleet) -> list[str]:
+    follow, interval = (fleet.given(f"flower_standby_{name}") for name in ("follow", "interval"))
+    return inventory.standby_faults(fleet.groups, fleet.hub_group, follow, interval)
+
+
+_CHECKS = {"inventory": _inventory, "batches": _batches, "standby": _standby}

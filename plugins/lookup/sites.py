@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Select sites of the inventory by their variables. The work is done by plugin_utils/sites/site_access.py and plugin_utils/checks/inventory.py."""
+"""Select sites of the inventory by their variables. The work is done by plugin_utils/sites/registry.py and plugin_utils/checks/inventory.py."""
 
 from __future__ import annotations
 

@@ -223,27 +223,43 @@ def last_version(directory: Path, site: str) -> int:
     return max((int(one[1]) for one in found if one), default=0)
 
 
-def refuse_others(directory: Path, site: str, federation: str, hub: str) -> None:
-    """Check that no bundle of another federation is overwritten, which may have a site of the same name.
+def refuse_others(directory: Path, site: str, version: int, federation: str, hub: str) -> None:
+    """Check that no bundle or archive of another federation is overwritten, which may have a site of the same name.
 
     Args:
+        version: the version whose archive is written.
         hub: identity of its hub; empty while it is not known.
 
     Raises:
-        ClusterError: a bundle of another federation is there, or files cannot be read.
+        ClusterError: a bundle of another federation is there, or files cannot be read. A damaged archive is of no use, and is overwritten.
     """
-    home = directory / site
+    home, packed = directory / site, directory / f"{site}-v{version}.tar.gz"
     try:
-        there = {name: (home / name).read_bytes() for name in ORIGIN if (home / name).is_file()}
+        there = {home: {name: (home / name).read_bytes() for name in ORIGIN if (home / name).is_file()}, packed: _origin_files(_unpacked(packed), site)}
     except OSError as error:
         raise _unusable(directory, error) from error
-    owner, owner_hub = origin(there)
-    if owner and (owner != federation or (hub and owner_hub and hub != owner_hub)):
-        whose = f"the federation {owner}" if owner != federation else f"another hub of the federation {owner}"
-        raise ClusterError(
-            f"{home} is of {whose}, and is not overwritten. Set {_VARIABLE} to another folder for each federation, or delete what is there of "
-            f"{site}, archives of all versions included, if that federation does not exist any more."
-        )
+    for path, files in there.items():
+        owner, owner_hub = origin(files)
+        if owner and (owner != federation or (hub and owner_hub and hub != owner_hub)):
+            whose = f"the federation {owner}" if owner != federation else f"another hub of the federation {owner}"
+            raise ClusterError(
+                f"{path} is of {whose}, and is not overwritten. Set {_VARIABLE} to another folder for each federation, or delete what is there of "
+                f"{site}, archives of all versions included, if that federation does not exist any more."
+            )
+
+
+def _origin_files(tar: bytes, site: str) -> dict[str, bytes]:
+    """The files of a tar that say whose bundle it is; none of one that cannot be read."""
+    found = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(tar)) as opened:
+            for entry in opened:
+                name = entry.name.removeprefix(f"{site}/")
+                if name in ORIGIN and (content := opened.extractfile(entry)) is not None:
+                    found[name] = content.read()
+    except tarfile.TarError:
+        return {}
+    return found
 
 
 def write(directory: Path, site: str, version: int, built: Mapping[str, bytes], *, check: bool) -> bool:

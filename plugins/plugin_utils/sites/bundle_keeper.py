@@ -178,13 +178,13 @@ class Keeper:
             raise ClusterError("flower_bundle_directory is not set: it is the folder on the control node in which bundles are written.")
         folder, signer, state = Path(directory).expanduser(), self._ca(), self.state
         ca = signer or clients.placeholder_ca().certificate
-        bundle_files.refuse_others(folder, self.site, draft.facts["federation"], draft.hub)
         built: dict[str, bytes] = {}
         if state:
             built = bundle_files.build(draft, bundle_files.Stamp(self.version, state["nonce"], state["written"], state["changes"]), ca)
         new = not state or bundle_files.digest(built) != state["sums"]
         # A site that was forgotten and joins again may have archives of its former life, which must not pass for newer ones.
         version = (self.version if state else bundle_files.last_version(folder, self.site)) + int(new)
+        bundle_files.refuse_others(folder, self.site, version, draft.facts["federation"], draft.hub)
         content = digest({**draft.as_dict(), "objects": draft.without_certificate()}) if signer else ""
         diff: list[dict[str, str]] = []
         if new:

@@ -333,7 +333,11 @@ def test_a_bundle_of_another_federation_is_left_as_it_is(
         other.deploy()
     assert joined.contents() == before and other.ledger.bundles == {}, "not even a version is counted"
     shutil.rmtree(joined.home)
-    assert other.deploy().changed
+    assert other.deploy().changed and (joined.folder / "site-a-v3.tar.gz").exists(), "archives of the former one stay"
+    (joined.folder / "site-a-v4.tar.gz").write_bytes((joined.folder / "site-a-v2.tar.gz").read_bytes())
+    other.given["extra_args"] = ["--max-retries=3"]
+    with pytest.raises(ClusterError, match=rf"site-a-v4\.tar\.gz is of {whose}"):
+        other.deploy()
     joined.ledger.bundles.clear()
     with pytest.raises(ClusterError, match="is not overwritten"):
         joined.deploy()
