@@ -193,7 +193,8 @@ def test_the_other_sites_are_deployed(world):
     fed.wait_online(*world.nodes())
 
     whole = fed.recorded(0)
-    assert set(whole["sites"]) >= {*MEMBERS} and set(whole["failed"]) == {*STRANGERS}, whole["failed"]
+    # The others failed the checks, before the task that changes sites.
+    assert set(whole["sites"]) >= {*MEMBERS} and set(whole["failed"]) == {ENDLESS}, whole["failed"]
     for site, pool in zip(OTHERS, ("cpu", "gpu")):
         assert f"StatefulSet {NAMESPACE}/supernode-{pool}" in {one["object"] for one in fed.noted(whole, site, "objects", "created")}
         assert fed.noted(whole, site, "keys", "registered")
