@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action of M(federated.flower.skupper_link): link a site to the hub, and keep the link's certificate good."""
+"""The link of a site to the hub: create it, renew its certificate before it expires, remove it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,17 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_joining import Join
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotation import (
-    BEGIN,
-    FINISH,
-    HubRotation,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import State
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
-from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import link_problems
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
-    cluster_state,
-    link_credentials,
-    links,
-    rotation_plan,
-    site_plan,
-    state,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec
+from ..apply.readiness import State
+from ..base.errors import ClusterError
+from ..base.problems import require
+from ..checks.skupper_rules import link_problems
+from ..manifests import skupper
+from ..pki import certificates, library
+from ..skupper import cluster_state, link_credentials, links, site_plan, state
+from ..spec.network_spec import LinkSpec
+from .skupper_action import Object, SkupperAction
+from .skupper_joining import Join
+from .skupper_rotation import BEGIN, HubRotation
 
 _SET = skupper.applyset(skupper.LINK)
 # Placeholders in check mode for what Skupper will create.
@@ -38,31 +27,11 @@ _UNKNOWN = [{"name": "inter-router", "host": "not-known-yet.invalid", "port": "5
 _NO_SECRET = dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "created together with the hub")
 
 
-class ActionModule(SkupperAction):
-    """See the module's documentation."""
+class SkupperLink(SkupperAction):
+    """The part of M(federated.flower.skupper) that manages the link, and rotates the certificates of the network."""
 
-    ROLE = "skupper_link"
-    ARGS = {
-        "spec": {"type": "dict", "required": True},
-        "hub": {"type": "str", "required": True},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "renew": {"type": "bool", "default": False},
-        "step": {"type": "str", "choices": [BEGIN, FINISH]},
-        "hub_namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "rotate": {"type": "str", "default": rotation_plan.DUE, "choices": list(rotation_plan.CHOICES)},
-        "sites": {"type": "list", "elements": "str", "default": []},
-        "revoke": {"type": "str", "default": ""},
-        "reports": {"type": "list", "elements": "dict", "default": []},
-        "force": {"type": "bool", "default": False},
-        "warn_only": {"type": "bool", "default": False},
-        "renew_before": {"type": "str", "default": ""},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
-
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def manage_link(self, params: dict[str, Any]) -> dict[str, Any]:
         """Read both, decide, get a certificate, apply Secret and Links, wait for the link; or rotate at the hub."""
-        self.begin()
         library.require()
         if params["step"]:
             with self.reach(params["hub"]) as cluster:
@@ -73,10 +42,10 @@ class ActionModule(SkupperAction):
             hub = stack.enter_context(self.reach(params["hub"]))
             site = stack.enter_context(self.reach())
             join = Join(self, hub, site, LinkSpec.parse(params["spec"]), params["wait_timeout"])
-            done = self._absent(join) if params["state"] == "absent" else self._present(join, renew=params["renew"])
+            done = self._unlink(join) if params["state"] == "absent" else self._link(join, renew=params["renew"])
         return {**done, "site": self.inventory_host}
 
-    def _present(self, join: Join, *, renew: bool) -> dict[str, Any]:
+    def _link(self, join: Join, *, renew: bool) -> dict[str, Any]:
         hub, own = join.hub_state(), join.site_state()
         if self.check and not hub.denied and (hub.site is None or own.site is None):
             return self._would_be_linked(join)
@@ -195,7 +164,7 @@ class ActionModule(SkupperAction):
         self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]
         return self.finished("would be linked to the hub", denied=False, link={})
 
-    def _absent(self, join: Join) -> dict[str, Any]:
+    def _unlink(self, join: Join) -> dict[str, Any]:
         """Take the link away on both sides. Its certificate stays valid until the hub's CA changes."""
         spec = join.spec
         if join.site.get("v1", "Namespace", spec.namespace) is not None:

@@ -1,61 +1,39 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action of M(federated.flower.skupper_site): the Site of a namespace, ours or one that is adopted."""
+"""The Site of a namespace: ours, or one of someone else that is used as it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_spec, wrong_types
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_controller import ControllerAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import State
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import Problem, require
-from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import (
-    network_problems,
-    site_problems,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common_objects import BASELINE, ENFORCE
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
-    cluster_state,
-    site_plan,
-    skupper_requirements,
-    state,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import split
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
-    LinkSpec,
-    ListenerSpec,
-    NetworkSiteSpec,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
-from ansible_collections.federated.flower.plugins.plugin_utils.state.lease_object import API as LEASES
+from ..apply.readiness import State
+from ..base.errors import ClusterError
+from ..base.problems import Problem, require
+from ..checks.skupper_rules import network_problems, site_problems
+from ..kube import cluster_platform
+from ..kube.client import Cluster
+from ..manifests import skupper
+from ..manifests.common_objects import BASELINE, ENFORCE
+from ..skupper import cluster_state, site_plan, skupper_requirements, state
+from ..skupper.ownership import split
+from ..spec.network_spec import LinkSpec, ListenerSpec, NetworkSiteSpec
+from ..state import audit_notes
+from ..state.lease_object import API as LEASES
+from .role_options import role_spec, wrong_types
+from .skupper_action import Object
+from .skupper_controller import ControllerAction
 
 _SET = skupper.applyset(skupper.SITE)
 ABSENT, CHECKED, PRESENT, UNINSTALLED = "absent", "checked", "present", "uninstalled"
 
 
-class ActionModule(ControllerAction):
-    """See the module's documentation."""
+class SkupperSite(ControllerAction):
+    """The part of M(federated.flower.skupper) that manages the Site."""
 
-    ROLE = "skupper_site"
-    ARGS = {
-        "spec": {"type": "dict", "required": True},
-        "state": {"type": "str", "choices": [ABSENT, CHECKED, PRESENT, UNINSTALLED], "default": PRESENT},
-        "upgrade": {"type": "bool", "default": False},
-        "wait": {"type": "bool", "default": True},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
-
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def manage_site(self, params: dict[str, Any]) -> dict[str, Any]:
         """Do what C(state) says."""
-        self.begin()
         wanted, seconds = params["state"], params["wait_timeout"]
         if wanted == CHECKED:
             return self.check_site(params["spec"])
@@ -67,13 +45,13 @@ class ActionModule(ControllerAction):
             if wanted == UNINSTALLED:
                 return self.uninstall(cluster, spec, seconds)
             if wanted == ABSENT:
-                return self._absent(cluster, spec, seconds)
+                return self._remove_site(cluster, spec, seconds)
             try:
                 if spec.install != "none":
                     self.install(cluster, spec, params)
                     # An API server serves new kinds a moment after it has established their definitions.
                     self.wait(seconds, lambda: State(self.is_served(cluster)))
-                return self._present(cluster, spec.on(cluster_platform.known(cluster, spec.platform)), params)
+                return self._deploy_site(cluster, spec.on(cluster_platform.known(cluster, spec.platform)), params)
             except ClusterError:
                 self.note(objects=audit_notes.of_objects(self.done["objects"]))
                 raise
@@ -133,7 +111,7 @@ class ActionModule(ControllerAction):
 
     # ---- present -----------------------------------------------------------------------------------------------------
 
-    def _present(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _deploy_site(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         if not (self.check and spec.install != "none"):  # what would be installed is not there yet
             self.require_kinds(cluster)
         namespace, seconds = spec.namespace, params["wait_timeout"]
@@ -189,7 +167,7 @@ class ActionModule(ControllerAction):
 
     # ---- absent ------------------------------------------------------------------------------------------------------
 
-    def _absent(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
+    def _remove_site(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
         namespace = spec.namespace
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}, so there is no Site")

@@ -1,47 +1,37 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action of M(federated.flower.skupper_listener): the Listener of a site, or the Connector of the hub."""
+"""The Listener of a site, or the Connector of the hub."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import State
-from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
-from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import listener_problems
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, site_plan, state
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import ListenerSpec
+from ..apply.readiness import State
+from ..base.problems import require
+from ..checks.skupper_rules import listener_problems
+from ..kube.client import Cluster
+from ..manifests import skupper
+from ..skupper import cluster_state, site_plan, state
+from ..skupper.ownership import is_ours, split
+from ..spec.network_spec import ListenerSpec
+from .skupper_action import SkupperAction
 
 _SET = skupper.applyset(skupper.LISTENER)
 LISTENER, CONNECTOR = "listener", "connector"
 
 
-class ActionModule(SkupperAction):
-    """See the module's documentation."""
+class SkupperListener(SkupperAction):
+    """The part of M(federated.flower.skupper) that manages the Listener or Connector."""
 
-    ROLE = "skupper_listener"
-    ARGS = {
-        "spec": {"type": "dict", "required": True},
-        "side": {"type": "str", "choices": [LISTENER, CONNECTOR], "required": True},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "wait": {"type": "bool", "default": True},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
-
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def manage_listener(self, params: dict[str, Any]) -> dict[str, Any]:
         """Read, decide, create or remove, wait."""
-        self.begin()
         require(listener_problems(params["spec"]))
         spec, seconds = ListenerSpec.parse(params["spec"]), params["wait_timeout"]
         kind = "Listener" if params["side"] == LISTENER else "Connector"
         with self.reach() as cluster:
             if params["state"] == "absent":
-                return self._absent(cluster, spec, kind, seconds)
+                return self._remove_listener(cluster, spec, kind, seconds)
             self.refuse_other_end(cluster, spec.namespace, hub=kind == "Connector")
             found = cluster_state.listed(cluster, kind, spec.namespace)
             if kind == "Connector":
@@ -75,7 +65,7 @@ class ActionModule(SkupperAction):
     def _service(cluster: Cluster, spec: ListenerSpec) -> dict[str, Any] | None:
         return cluster.get("v1", "Service", spec.host, spec.namespace)
 
-    def _absent(self, cluster: Cluster, spec: ListenerSpec, kind: str, seconds: float) -> dict[str, Any]:
+    def _remove_listener(self, cluster: Cluster, spec: ListenerSpec, kind: str, seconds: float) -> dict[str, Any]:
         namespace = spec.namespace
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}, so no {kind} exists")
