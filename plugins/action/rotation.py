@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_chec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import named_hosts
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUILTIN
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import text
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.certificate_rules import rotation_problems
@@ -31,7 +32,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome imp
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import BUILTIN
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings

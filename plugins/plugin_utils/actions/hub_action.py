@@ -14,12 +14,12 @@ from typing import Any
 from ..base.addresses import is_address, split_address
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
-from ..base.object_names import FEDERATION_CONFIG, FLEET_PORT, SUPERLINK, SUPERLINK_SERVICE
+from ..base.object_names import BUILTIN, FEDERATION_CONFIG, FLEET_PORT, SUPERLINK, SUPERLINK_SERVICE
 from ..base.problems import require
 from ..base.values import boolean, text
 from ..checks import hub_services
 from ..hub import authority, certificate_checks, certificate_sources
-from ..hub.certificate_plan import BUILTIN, LiveObjects, Plan, Wanted
+from ..hub.certificate_plan import LiveObjects, Plan, Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
 from ..manifests.exposure import exposure_of

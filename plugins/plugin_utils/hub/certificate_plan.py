@@ -22,7 +22,6 @@ from ..pki import chain
 if TYPE_CHECKING:
     from ..kube.client import Cluster
 
-BUILTIN, CERT_MANAGER, EXISTING = "builtin", "cert_manager", "existing"  # choices of superlink_certificates_source
 SUBJECT = "superlink"  # of the gateway's certificate
 
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 
-from ..base.object_names import CA_SECRET, GATEWAY_SECRET
+from ..base.object_names import CA_SECRET, CERT_MANAGER, EXISTING, GATEWAY_SECRET
 from ..pki import certificates, chain
 from ..spec.hub_spec import HubSpec
 from . import cert_manager
 from .authority import DAMAGED, Authority, trust_bundle
-from .certificate_plan import CERT_MANAGER, EXISTING, SUBJECT, LiveObjects, Plan, SecretPlan, Wanted
+from .certificate_plan import SUBJECT, LiveObjects, Plan, SecretPlan, Wanted
 
 
 def plan(spec: HubSpec, given: Mapping[str, str], wanted: Wanted, live: LiveObjects) -> Plan:

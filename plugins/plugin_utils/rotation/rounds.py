@@ -15,10 +15,9 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ..base.formats import duration
-from ..base.object_names import GATEWAY_SECRET, SUPERLINK
+from ..base.object_names import BUILTIN, GATEWAY_SECRET, SUPERLINK
 from ..base.secret_data import entries
 from ..flower.cli import FlowerCLI
-from ..hub.certificate_plan import BUILTIN
 from ..rights import ask
 from ..rights.need import ROTATE
 from ..state.ledger import Ledger, LedgerError

@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..base.object_names import GATEWAY_SECRET
+from ..base.object_names import BUILTIN, CERT_MANAGER, EXISTING, GATEWAY_SECRET
 from ..hub.authority import trusted
-from ..hub.certificate_plan import BUILTIN, CERT_MANAGER, EXISTING
 from ..pki import certificates, chain
 from . import machine
 from .ca_state import IDLE, State
