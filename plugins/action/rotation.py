@@ -31,9 +31,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet import depl
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Object, Proof, Report

@@ -12,8 +12,8 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import leaving
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.state import (
     access_records,
     forgetting,

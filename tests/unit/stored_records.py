@@ -29,12 +29,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import heal_plan, upgrade_record
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, secret_plan
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners as owner_record
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state, certificate_plan, secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import maker
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle_draft as drafts
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.bundle_keeper import Keeper

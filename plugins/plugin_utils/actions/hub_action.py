@@ -18,11 +18,11 @@ from ..base.object_names import BUILTIN, FEDERATION_CONFIG, FLEET_PORT, SUPERLIN
 from ..base.problems import require
 from ..base.values import boolean, text
 from ..checks import hub_services
-from ..hub import authority, certificate_checks, certificate_sources
-from ..hub.certificate_plan import LiveObjects, Plan, Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
 from ..manifests.exposure import exposure_of
+from ..rotation import authority, certificate_checks, certificate_sources
+from ..rotation.certificate_plan import LiveObjects, Plan, Wanted
 from ..sites.registry import SKUPPER, VARIABLES, sites_with
 from ..spec.hub_spec import HubSpec
 from ..state import access_records

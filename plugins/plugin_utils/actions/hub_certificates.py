@@ -19,16 +19,15 @@ from ..base.names import METRICS
 from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, UNKNOWN_ADDRESS
 from ..base.secret_data import entries
 from ..checks import hub_volumes
-from ..hub import authority, clients, secret_plan
-from ..hub.authority import hand_over
-from ..hub.certificate_plan import LiveObjects, Plan, Wanted
-from ..hub.client_store import ClientStore
 from ..kube import stuck_pods
 from ..kube.client import Cluster
 from ..manifests import common_objects, network_policies
 from ..marks import proof
 from ..pki import certificates, library
-from ..rotation import internal
+from ..rotation import authority, clients, internal, secret_plan
+from ..rotation.authority import hand_over
+from ..rotation.certificate_plan import LiveObjects, Plan, Wanted
+from ..rotation.client_store import ClientStore
 from ..rotation.hub_steps import public
 from ..sites import namespaces
 from ..spec.hub_spec import HubSpec

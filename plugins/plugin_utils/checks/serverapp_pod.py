@@ -20,12 +20,11 @@ from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP
 from ..base.problems import Problem, warning
 from ..flower import runs
 from ..flower.cli import FlowerCLI
-from ..hub import authority
 from ..kube.api_errors import ApiError
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..manifests import superlink
 from ..marks import proof
-from ..rotation import conditions
+from ..rotation import authority, conditions
 from ..spec.hub_spec import HubSpec
 from . import hub_volumes, rehearsal
 

@@ -14,10 +14,10 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
 from ..flower.cli import FlowerCLI
-from ..hub import clients
-from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
 from ..pki import certificates as pki
+from ..rotation import clients
+from ..rotation.client_store import ClientStore
 from ..sites.site import KeyResult, Run
 from ..state import access_records, key_claims, records
 from ..state.ledger import Ledger

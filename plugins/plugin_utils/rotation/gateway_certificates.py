@@ -29,12 +29,12 @@ from ..base.object_names import (
     SUPERLINK_POD,
 )
 from ..flower import in_pod
-from ..hub.certificate_plan import SUBJECT, entries_of
 from ..kube.client import Cluster
 from ..pki import certificates, chain
 from ..programs import gateway_program
 from . import machine
 from .ca_state import State
+from .certificate_plan import SUBJECT, entries_of
 
 _CERTIFICATE = "/certs/tls.pem"  # as the configuration names it
 _SHOWN = 600  # characters of what HAProxy says

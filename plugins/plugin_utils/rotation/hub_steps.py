@@ -18,7 +18,6 @@ from ..base.certificate_names import next_server_name
 from ..base.errors import ClusterError
 from ..base.object_names import CA_SECRET, FEDERATION_CONFIG, GATEWAY_NEXT_SECRET, SUPERLINK
 from ..base.secret_data import encode, entries, secret
-from ..hub.authority import DAMAGED, trust_bundle
 from ..kube import stuck_pods
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER, Cluster
@@ -27,6 +26,7 @@ from ..pki import certificates, chain
 from ..state.audit_notes import of_objects
 from . import ca_state as ca
 from . import gateway_certificates, machine
+from .authority import DAMAGED, trust_bundle
 from .ca_state import State
 from .gateway_certificates import Gateway
 

@@ -16,13 +16,12 @@ from typing import Any
 
 from ..apply.engine import apply_objects
 from ..base.secret_data import entries, secret, written_at
-from ..hub import secret_plan
 from ..kube.client import Cluster
 from ..marks import proof
 from ..pki import certificates as pki
 from ..site_keys.keys import MARK
 from ..state.audit_notes import of_objects
-from . import restart, site_proof
+from . import restart, secret_plan, site_proof
 from .hub_steps import Hub, RotationError, changed, public
 
 BEGUN = "federated.flower/secrets-begun"

@@ -21,9 +21,9 @@ from ..base.addresses import split_address
 from ..base.certificate_names import next_server_name
 from ..base.labels import POOL_LABEL
 from ..base.object_names import OPS_PORT
-from ..hub.authority import trust_bundle
 from ..state.partition_numbers import Book
 from . import conditions, machine
+from .authority import trust_bundle
 from .ca_state import ADDING, State
 
 NOW, NEXT = "now", "next"

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.object_names import BUILTIN, CERT_MANAGER, EXISTING, GATEWAY_SECRET
-from ..hub.authority import trusted
 from ..pki import certificates, chain
 from . import machine
+from .authority import trusted
 from .ca_state import IDLE, State
 
 DUE = "due"

@@ -18,7 +18,6 @@ from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, keys_secret
 from ..base.object_names import HAPROXY_CONFIG_DIR, SUPEREXEC, SUPERNODE, TRUST_CONFIG
 from ..flower import in_pod
-from ..hub.authority import trust_bundle
 from ..kube import stuck_pods
 from ..kube.client import Cluster
 from ..manifests import sidecar
@@ -26,6 +25,7 @@ from ..marks import proof
 from ..rights import ask
 from ..rights.need import ROTATE
 from ..rotation import restart, site_proof
+from ..rotation.authority import trust_bundle
 from ..rotation.hub_steps import apply_trust
 from ..site_keys import keys
 from ..spec.site_spec import SiteSpec

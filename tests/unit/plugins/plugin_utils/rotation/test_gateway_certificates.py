@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.gateway_certificates import Gateway
 
 DAY = datetime.timedelta(days=1)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates as pki
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import machine
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
 HOUR = datetime.timedelta(hours=1)

@@ -14,10 +14,10 @@ from cryptography import x509
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode, entries, secret
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources, secret_plan
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority, trust_bundle
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_sources, secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority, trust_bundle
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 
 DAY = datetime.timedelta(days=1)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import clients
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, partition_numbers, records
 
 DAY = datetime.timedelta(days=1)

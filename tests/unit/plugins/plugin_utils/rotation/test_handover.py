@@ -10,10 +10,10 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import authority
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import hand_over, trusted
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Plan
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import authority
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import hand_over, trusted
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Plan
 from ansible_collections.federated.flower.tests.unit import specs
 
 DAY = datetime.timedelta(days=1)

@@ -12,10 +12,10 @@ from dataclasses import replace
 import pytest
 from cryptography import x509
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_checks, certificate_sources
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import certificate
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_checks, certificate_sources
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 
 DAY = datetime.timedelta(days=1)

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives import serialization
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients, secret_plan
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import clients, secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, partition_numbers, records
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 

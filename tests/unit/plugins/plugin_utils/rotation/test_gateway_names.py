@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_checks
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_checks import SiteNames
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_checks
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_checks import SiteNames
 
 FIXED = "superlink.flower.flower.internal"
 IP, DNS = "203.0.113.5:9092", "hub.example:9092"
