@@ -42,7 +42,7 @@ INPUTS = {
         "plugins/plugin_utils/manifests/",
     ],
     "gateway": ["tests/gateway/", "plugins/plugin_utils/manifests/", "plugins/plugin_utils/spec/", "roles/superlink/meta/"],
-    "page": ["tests/page/", "tests/unit/plugins/plugin_utils/report/", "plugins/plugin_utils/report/"],
+    "page": ["tests/page/", "tests/unit/plugins/plugin_utils/fleet/", "plugins/plugin_utils/fleet/"],
 }  # fmt: skip
 
 Report = list[tuple[str, bool, float]]

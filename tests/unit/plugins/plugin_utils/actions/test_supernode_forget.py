@@ -14,10 +14,10 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_forget
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.summary import fleet_summary
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
-from ansible_collections.federated.flower.plugins.plugin_utils.report.summary import fleet_summary
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import DATASETS, SITE_LABEL
 from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
 

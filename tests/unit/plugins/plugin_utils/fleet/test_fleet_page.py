@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report.findings import Finding
-from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet import fleet_report
-from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet_page import (
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.findings import Finding
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_page import (
     HEIGHT,
     SHAPES,
     WIDTH,
@@ -25,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet_page
     fleet_page,
     state_of,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_report import fleet_report
 
 NOW = "2026-11-23T10:00:00+00:00"
 POOL = {

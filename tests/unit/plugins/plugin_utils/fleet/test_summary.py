@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report.summary import (
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.summary import (
     fleet_drift,
     fleet_summary,
     sites_to_report,
