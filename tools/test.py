@@ -35,7 +35,7 @@ SLOWEST = 10
 INPUTS = {
     "examples": ["examples/", "tests/examples/", "plugins/module_utils/", "plugins/plugin_utils/", "requirements/"],
     "published": ["examples/", "tests/examples/", "tests/integration/scenarios/published_app.py", "plugins/plugin_utils/", "requirements/"],
-    "events": ["extensions/", "tests/events/", "galaxy.yml", "meta/", "plugins/plugin_utils/events/", "requirements/"],
+    "events": ["extensions/", "tests/events/", "galaxy.yml", "meta/", "plugins/plugin_utils/fleet/", "requirements/"],
     "lowest": ["plugins/module_utils/", "plugins/plugin_utils/", "tests/unit/plugins/plugin_utils/", "requirements/"],
     "metrics": [
         "tests/metrics/", "roles/superlink/files/metrics/", "docs/docsite/rst/guide_metrics.rst", "plugins/plugin_utils/base/",

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.federated.flower.plugins.plugin_utils.events.known_fleet import from_names
-from ansible_collections.federated.flower.plugins.plugin_utils.events.planner import DAY, Planner
-from ansible_collections.federated.flower.plugins.plugin_utils.events.request import (
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.event_planner import DAY, Planner
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.event_request import (
     DEPLOY,
     FETCH,
     REPAIR,
@@ -15,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.events.request im
     ROTATE,
     Request,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.known_fleet import from_names
 
 FLEET = from_names([f"site-{number}" for number in range(30)], "flower_hub", "flower_sites")
 WHOLE = ["flower_hub", "flower_sites"]

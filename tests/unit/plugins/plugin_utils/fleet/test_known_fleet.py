@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.events.known_fleet import (
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.known_fleet import (
     Fleet,
     changes,
     from_inventory,

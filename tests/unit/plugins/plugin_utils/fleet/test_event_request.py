@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.events.request import (
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.event_request import (
     ALERTS,
     Request,
     parse_requests,
