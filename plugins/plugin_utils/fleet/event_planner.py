@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .event_request import DEPLOY, FETCH, HEAL, OF_SITES, REPAIR, REPORT, ROTATE, Request
 from .known_fleet import Fleet
-from .request import DEPLOY, FETCH, HEAL, OF_SITES, REPAIR, REPORT, ROTATE, Request
 
 DAY = 24 * 3600.0
 

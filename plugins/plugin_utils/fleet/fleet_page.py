@@ -15,7 +15,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from ..base import formats
 from ..base.formats import counted
-from .fleet import datasets_of
+from .fleet_report import datasets_of
 
 WIDTH, HEIGHT = 240, 60
 _EDGE = 4  # so that the line is not cut off

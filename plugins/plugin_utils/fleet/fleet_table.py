@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base import formats
 from ..base.formats import readable
-from .fleet import datasets_of, end_of
+from .fleet_report import datasets_of, end_of
 
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
 

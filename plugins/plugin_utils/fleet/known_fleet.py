@@ -14,7 +14,7 @@ from typing import Any
 from ..base.addresses import SUBDOMAIN
 from ..base.labels import CLIENTAPP_LABEL
 from ..base.plain_data import digest
-from .request import shown_request
+from .event_request import shown_request
 
 # Labels that change by themselves: by which Open Cluster Management reports the health of add-ons, and by which playbooks deploy ClientApps.
 _NOT_THE_USERS = ("feature.open-cluster-management.io/", CLIENTAPP_LABEL)
