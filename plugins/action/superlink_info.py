@@ -122,7 +122,7 @@ class ActionModule(ClusterAction):
         if mounted := next(filter(None, map(authority.mounted_secret, items)), ""):
             library.require()
             secret, now = hub.get("v1", "Secret", mounted, namespace), datetime.datetime.now(datetime.timezone.utc)
-            result["certificate"], result["trust"] = authority.served(mounted, secret, authority.published_bundle(publication), now)
+            result["certificate"], result["trust"] = authority.served_facts(mounted, secret, authority.published_bundle(publication), now)
         return items
 
     @staticmethod

@@ -103,7 +103,7 @@ class ActionModule(ClusterAction):
                 )
             keys = {site: found for site, found in keys.items() if site not in faults}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
-            differed = store.bring()  # also when this run deleted nothing: the previous one may have been interrupted here
+            differed = store.publish_and_load()  # also when this run deleted nothing: the previous one may have been interrupted here
             dropped = ledger.change_datasets(lambda index: site_indexes.without_datasets(index, keys))
             dropped |= ledger.change_nodes(lambda index: site_indexes.without_site(index, keys))
             dropped |= ledger.change_acceptance(lambda index: site_indexes.without_site(index, keys))

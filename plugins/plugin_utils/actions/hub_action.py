@@ -71,7 +71,7 @@ class CertificateAction(ClusterAction):
                     f"{named_hosts(site, error.message)}. Until it is corrected, the gateway's certificate keeps the names that it has, "
                     "since this site may verify any of them"
                 )
-        needed = certificate_checks.needed(spec, address, sites)
+        needed = certificate_checks.verified_names(spec, address, sites)
         routing = certificate_checks.routing(spec, address, sites)
         if routing.faults:
             raise ClusterError("; ".join(routing.faults) + ".")
@@ -160,7 +160,7 @@ class CertificateAction(ClusterAction):
         """Names in the certificate that the gateway serves now; none where there is none."""
         name = authority.mounted_secret(hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace))
         secret = hub.get("v1", "Secret", name, spec.namespace) if name else None
-        facts, _trust = authority.served(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
+        facts, _trust = authority.served_facts(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
         return list(facts.get("names", []))
 
     def _variables(self, site: str) -> Mapping[str, Any]:

@@ -114,7 +114,7 @@ class Registry:
                 self.run.note(name, certificates=access_records.certificate_facts(final[name], "issued"))
         if registered:
             # The gateway needs the owners of the new keys.
-            self.client_store().bring()
+            self.client_store().publish_and_load()
         check = self.run.check
         return Registered(
             changed=set(changed),

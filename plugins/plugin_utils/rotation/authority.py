@@ -110,7 +110,7 @@ def hand_over(plan: Plan, published: str, mounted: str, served: str, now: dateti
         served: the certificate in that Secret, PEM; may be empty.
         forget: remove previous CAs from the CA bundle.
     """
-    if plan.lacks:  # only in check mode: the result is not known yet
+    if plan.pending:  # only in check mode: the result is not known yet
         return Handover(mounted or plan.secret, served, published, [])
     result = Handover(plan.secret, plan.certificate, plan.trust, plan.secrets)
     if not published:
@@ -119,8 +119,8 @@ def hand_over(plan: Plan, published: str, mounted: str, served: str, now: dateti
     known = {certificates.describe(part)["fingerprint"] for part in certificates.split(plan.trust)}
     others = [part for part in certificates.split(published) if certificates.describe(part)["fingerprint"] not in known]
     former = "".join(part for part in others if chain.read(part)[0].not_valid_after_utc > now)
-    if not trusted(plan.certificate, published, now):
-        if mounted and served and served != plan.certificate and trusted(served, published, now):
+    if not is_trusted(plan.certificate, published, now):
+        if mounted and served and served != plan.certificate and is_trusted(served, published, now):
             result.secret, result.certificate = mounted, served
             result.secrets = [item for item in plan.secrets if item["metadata"]["name"] != mounted]
             result.trust = trust_bundle(published, plan.trust)
@@ -134,8 +134,8 @@ def hand_over(plan: Plan, published: str, mounted: str, served: str, now: dateti
             f"the gateway's certificate is of a CA that sites do not trust yet ({_subjects(plan.trust)}): they cannot connect "
             "until this run has reached them"
         )
-    keep = not plan.remembers or not trusted(served, plan.trust, now)
-    if former and keep and not (forget and trusted(served, plan.trust, now)):
+    keep = not plan.trust_is_complete or not is_trusted(served, plan.trust, now)
+    if former and keep and not (forget and is_trusted(served, plan.trust, now)):
         result.trust = trust_bundle(plan.trust, "", former)
         result.warnings.append(
             f"sites still trust previous CAs: {_subjects(former)}. When every site has been reached, "
@@ -144,7 +144,7 @@ def hand_over(plan: Plan, published: str, mounted: str, served: str, now: dateti
     return result
 
 
-def trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
+def is_trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
     """Would sites that have this bundle accept the certificate now?"""
     try:
         served = chain.read(certificate)
@@ -169,7 +169,7 @@ def published_bundle(publication: Mapping[str, Any] | None) -> str:
     return ((publication or {}).get("data") or {}).get("ca.crt", "")
 
 
-def served(
+def served_facts(
     name: str, secret: Mapping[str, Any] | None, published: str, now: datetime.datetime
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Facts of the gateway's certificate in the Secret that it mounts, and of each CA of the published CA bundle (PEM; may be empty).

@@ -32,7 +32,7 @@ def plan(spec: HubSpec, wanted: Wanted, live: LiveObjects) -> Plan:
     place = f"Secret {wanted.namespace}/{SECRET}"
     members = patches.apply(objects(spec), spec.patches, partial=True)[:1]
     trust_where = "superlink_ca_bundle" if spec.ca_bundle else f"ca.crt of {place}"
-    result = Plan(SECRET, f"tls.crt of {place}", f"tls.key of {place}", trust_where, members=members, outside=True)
+    result = Plan(SECRET, f"tls.crt of {place}", f"tls.key of {place}", trust_where, members=members, managed_elsewhere=True)
     described = f"superlink_issuer: {spec.issuer.kind} {spec.issuer.name!r}"
     try:
         certificate = live.get(API, KIND, wanted.namespace, NAME)
@@ -55,8 +55,8 @@ def plan(spec: HubSpec, wanted: Wanted, live: LiveObjects) -> Plan:
             result.faults.append(f"{described} {fault}")
             return result
     there = live.entries(wanted.namespace, SECRET)
-    result.lacks, result.hopeless = _lacks(wanted, live, certificate, there)
-    if result.lacks:
+    result.pending, result.hopeless = _pending(wanted, live, certificate, there)
+    if result.pending:
         return result
     result.certificate, result.key = there["tls.crt"], there["tls.key"]
     if spec.ca_bundle:
@@ -89,7 +89,7 @@ def _issuer_fault(issuer: Object, wanted: Wanted, *, is_trust_known: bool) -> st
     return ""
 
 
-def _lacks(wanted: Wanted, live: LiveObjects, certificate: Object | None, there: Mapping[str, str]) -> tuple[str, bool]:
+def _pending(wanted: Wanted, live: LiveObjects, certificate: Object | None, there: Mapping[str, str]) -> tuple[str, bool]:
     """What must be waited for, and whether waiting is hopeless."""
     what = f"{KIND} {wanted.namespace}/{NAME}"
     if certificate is None:

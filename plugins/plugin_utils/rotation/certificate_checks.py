@@ -42,7 +42,7 @@ class SiteNames:
     sidecar: bool = True
 
 
-def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str, str]:
+def verified_names(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str, str]:
     """Names that the gateway's certificate must cover -> who verifies them, for people.
 
     A sidecar verifies the server name (manifests/common_objects.py, C(server_name)): HAProxy compares names with DNS entries only.
@@ -74,7 +74,7 @@ class Routing:
 
 
 def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> Routing:
-    """Where something in front of the gateway passes TLS through: the names by which it does not find the gateway. C(address): see C(needed).
+    """Where something in front of the gateway passes TLS through: the names by which it does not find the gateway. C(address): see C(verified_names).
 
     What sites verify is also the name (SNI) of their handshake. A site that connects to a host of the Route or Ingress does not reach the gateway
     by another one.
@@ -139,7 +139,7 @@ def faults(
     """Why sites would refuse the certificate of a plan without faults; empty when they would not, or when it is not there yet.
 
     Args:
-        needed: names that sites verify -> who verifies them (C(needed)).
+        needed: names that sites verify -> who verifies them (C(verified_names)).
         clocks: whose clock -> what it shows.
         name_variable: the variable that decides which name sites verify.
 

@@ -4,8 +4,8 @@
 
 """What the certificates of the hub must be good for, what there is, and what is to be written.
 
-C(certificate_sources) plans the certificate that the gateway serves to sites, C(secret_plan) the internal ones. Neither writes anything: their caller
-refuses C(Plan.faults), writes C(secrets) and C(members), and waits and plans again while C(Plan.lacks) says for what.
+C(certificate_sources) plans the certificate that the gateway serves to sites, C(internal_secrets) the internal ones. Neither writes anything: their caller
+refuses C(Plan.faults), writes C(secrets) and C(members), and waits and plans again while C(Plan.pending) says for what.
 """
 
 from __future__ import annotations
@@ -98,15 +98,15 @@ class Plan:
         reasons: why Secrets are written, sentences.
         faults: why it cannot continue, sentences with variable or object, value and remedy. Nothing may be written
             then.
-        lacks: what must be waited for, as text; empty when C(certificate) and C(trust) are final.
+        pending: what must be waited for, as text; empty when C(certificate) and C(trust) are final.
         hopeless: waiting cannot help.
-        certificate: what the gateway will serve, PEM, leaf first; empty while it lacks.
+        certificate: what the gateway will serve, PEM, leaf first; empty while it is pending.
         key: its private key, for the cross-checks.
-        trust: the CAs that sites must trust, PEM (C(authority.trust_bundle)); empty while it lacks.
-        remembers: C(trust) has all that must be trusted during a rotation of the CA. Without it the CAs that were published
+        trust: the CAs that sites must trust, PEM (C(authority.trust_bundle)); empty while it is pending.
+        trust_is_complete: C(trust) has all that must be trusted during a rotation of the CA. Without it the CAs that were published
             before are kept beside it.
         where: the certificate's place, for messages; C(key_where) and C(trust_where) those of key and CAs.
-        outside: someone else may change the Secret at any time.
+        managed_elsewhere: someone else may change the Secret at any time.
     """
 
     secret: str
@@ -117,13 +117,13 @@ class Plan:
     members: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    lacks: str = ""
+    pending: str = ""
     hopeless: bool = False
     certificate: str = field(default="", repr=False)
     key: str = field(default="", repr=False)
     trust: str = ""
-    remembers: bool = False
-    outside: bool = False
+    trust_is_complete: bool = False
+    managed_elsewhere: bool = False
 
 
 def entries_of(issued: pki.Issued, ca: pki.Issued) -> dict[str, str]:

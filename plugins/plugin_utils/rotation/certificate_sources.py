@@ -70,7 +70,7 @@ def _issued_by_own_ca(wanted: Wanted, live: LiveObjects) -> Plan:
         authority = Authority(result.new_ca(CA_SECRET, "federation CA", "it did not exist"))
     elif useless := _cannot_sign(authority.current):
         return _refused(f"the CA in {place}: {useless}")
-    return _issued(result, authority.current, authority.bundle, place, remembers=True)
+    return _issued(result, authority.current, authority.bundle, place, trust_is_complete=True)
 
 
 def _cannot_sign(ca: certificates.Issued) -> str | None:
@@ -104,7 +104,7 @@ def _issued_by_given_ca(certificate: str, key: str, bundle: str, wanted: Wanted,
             "defined what sites trust; append the certificates of its issuers, or set the root CA in superlink_ca_bundle"
         )
     where = "superlink_ca_bundle" if bundle else "superlink_ca_certificate"
-    return _issued(SecretPlan(wanted, live), ca, trust_bundle(bundle or roots), where, remembers=False)
+    return _issued(SecretPlan(wanted, live), ca, trust_bundle(bundle or roots), where, trust_is_complete=False)
 
 
 def handed_in(certificate: str, key: str) -> certificates.Issued:
@@ -125,7 +125,7 @@ def handed_in(certificate: str, key: str) -> certificates.Issued:
     return certificates.Issued("".join(certificates.split(certificate)), key)
 
 
-def _issued(result: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
+def _issued(result: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, trust_is_complete: bool) -> Plan:
     wanted = result.wanted
     # Sites that get a new address later, or apply its bundle later, still verify the host of the former one.
     ours = ca.certificate + trust
@@ -140,14 +140,14 @@ def _issued(result: SecretPlan, ca: certificates.Issued, trust: str, trust_where
         certificate=leaf.certificate,
         key=leaf.key,
         trust=trust,
-        remembers=remembers,
+        trust_is_complete=trust_is_complete,
     )
 
 
 def existing_secret(name: str, bundle: str, wanted: Wanted, live: LiveObjects) -> Plan:
     """From a Secret that someone else keeps: C(tls.crt), C(tls.key), and C(ca.crt) unless there is a bundle. Nothing is written."""
     place, variable = f"Secret {wanted.namespace}/{name}", "superlink_certificate_secret"
-    result = Plan(name, f"tls.crt of {place}", f"tls.key of {place}", "superlink_ca_bundle" if bundle else f"ca.crt of {place}", outside=True)
+    result = Plan(name, f"tls.crt of {place}", f"tls.key of {place}", "superlink_ca_bundle" if bundle else f"ca.crt of {place}", managed_elsewhere=True)
     there = live.entries(wanted.namespace, name)
     trust = bundle or there.get("ca.crt", "")
     missing = [entry for entry in ("tls.crt", "tls.key") if not there.get(entry)]

@@ -75,7 +75,7 @@ class ClientStore:
         Raises:
             ClusterError: it is not there.
         """
-        ca = clients.issued(self.cluster.get("v1", "Secret", clients.CA, settings.ca_namespace))
+        ca = clients.client_ca_of(self.cluster.get("v1", "Secret", clients.CA, settings.ca_namespace))
         if ca is None:
             raise ClusterError(
                 f"the CA of the client certificates, Secret {settings.ca_namespace}/{clients.CA} on {self.cluster.name}, is not "
@@ -110,7 +110,7 @@ class ClientStore:
             known = clients.Known(*foreseen) if foreseen else self._known(live, admitted)
             signer = self.authority(found) if ca is None and clients.needs_ca(live, known) else ca
             try:
-                wanted = clients.config(found, known, live, signer)
+                wanted = clients.config_map(found, known, live, signer)
             except ValueError as error:
                 raise ClusterError(f"{what}: {error}.") from error
             if wanted["data"]["crl.pem"] != ((live or {}).get("data") or {}).get("crl.pem"):
@@ -137,7 +137,7 @@ class ClientStore:
         """The ledger's content, with entries that it lost and the gateway's files still have."""
         book = self.ledger.read_book()
         known = clients.Known(book, *self.ledger.read_sites())
-        found = clients.lost(live, known)
+        found = clients.missing_in_ledger(live, known)
         found = access_records.MissingInLedger(tuple(site for site in found.denied if site not in admitted), found.revoked)
         if not found:
             return known
@@ -182,7 +182,7 @@ class ClientStore:
         if not self.check:
             stuck_pods.touch_pods(self.cluster, self.namespace, proof.pods_query(self.ledger.federation, SUPERLINK))
 
-    def bring(self) -> bool:
+    def publish_and_load(self) -> bool:
         """Write the ConfigMap from the ledger and load it into the gateway; returns whether it differed."""
         differed = self.publish()
         if differed:

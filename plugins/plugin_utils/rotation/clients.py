@@ -47,7 +47,7 @@ class Settings:
     days: int
 
 
-def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
+def client_ca_of(live: Mapping[str, Any] | None) -> pki.Issued | None:
     """The CA in a live Secret; None when there is none.
 
     Raises:
@@ -96,7 +96,7 @@ class Known:
         return access_records.Present(self.now, pki.made_at(certificate))
 
 
-def lost(live: Mapping[str, Any] | None, known: Known) -> access_records.MissingInLedger:
+def missing_in_ledger(live: Mapping[str, Any] | None, known: Known) -> access_records.MissingInLedger:
     """Entries that the live ConfigMap has and the ledger has lost."""
     data = (live or {}).get("data") or {}
     if not data.get("ca.crt"):
@@ -136,7 +136,7 @@ def _revoked(there: Mapping[str, str], known: Known, certificate: str) -> dict[s
     return {**kept, **access_records.revoked(known.book, known.records, known.present(certificate))}
 
 
-def config(settings: Settings, known: Known, live: Mapping[str, Any] | None, ca: pki.Issued | None = None) -> dict[str, Any]:
+def config_map(settings: Settings, known: Known, live: Mapping[str, Any] | None, ca: pki.Issued | None = None) -> dict[str, Any]:
     """The ConfigMap C(superlink-clients), mounted in the gateway. It contains nothing secret.
 
     Its data: C(ca.crt), C(crl.pem) (signed again only when its serials differ), C(denied.lst) (names of sites) and

@@ -67,7 +67,7 @@ class BundleChange:
 
 
 class Keeper:
-    """See above.
+    """The bundle of one site, with its record on the hub.
 
     Args:
         site: inventory name of the site.

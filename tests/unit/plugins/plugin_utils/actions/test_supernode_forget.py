@@ -65,7 +65,7 @@ def forget(
     monkeypatch: pytest.MonkeyPatch, hub: Hub, noted: list[str], *, check: bool = False, facts: Any = None, **given: Any
 ) -> dict[str, Any]:
     """What the action returns; C(facts) gets what it records."""
-    store = SimpleNamespace(bring=lambda: False, diff=[])
+    store = SimpleNamespace(publish_and_load=lambda: False, diff=[])
     monkeypatch.setattr(supernode_forget, "ClientStore", lambda *_place, **_more: store)
     action: Any = object.__new__(supernode_forget.ActionModule)
     action._task = SimpleNamespace(check_mode=check)

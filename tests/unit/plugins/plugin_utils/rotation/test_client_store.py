@@ -27,7 +27,7 @@ REVOKED = {"revoked": [{"serial": "5a", "since": (NOW + DAY).isoformat(), "until
 def publish(skew: float | None, record: dict[str, Any]) -> bool:
     """Write the gateway's files for one site, over those in which nothing is revoked and nobody denied; in check mode."""
     nobody = clients.Known(partition_numbers.empty_book(), {"site-a": records.empty_record("site-a")})
-    live = clients.config(SETTINGS, nobody, None, CA)
+    live = clients.config_map(SETTINGS, nobody, None, CA)
     cluster: Any = SimpleNamespace(name="hub", skew=skew, get=lambda *_which: live)
     store = ClientStore(cluster, "flower", SimpleNamespace(), note=lambda **_facts: None, check=True)  # type: ignore[arg-type]
     found = {"site-a": {**records.empty_record("site-a"), **record}}

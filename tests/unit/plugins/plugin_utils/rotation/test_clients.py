@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import clients, secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import clients, internal_secrets
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, partition_numbers, records
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
@@ -27,7 +27,7 @@ BOOK = partition_numbers.empty_book()
 
 def config(book, found, live, ca=None, unreadable=(), now=None):
     known = clients.Known(book, found, unreadable, now or datetime.datetime.now(datetime.timezone.utc))
-    return clients.config(TOLD, known, live, ca)
+    return clients.config_map(TOLD, known, live, ca)
 
 
 def request(key=None):
@@ -52,7 +52,7 @@ def certified(site="site-a", key=None):
 
 def plan(*there):
     wanted = Wanted("demo", "flower", "flower-ca", ["hub.example"], 90 * DAY, 3650 * DAY)
-    return secret_plan.plan(wanted, live_objects(*there))
+    return internal_secrets.plan(wanted, live_objects(*there))
 
 
 def client_ca(made):
@@ -257,8 +257,8 @@ def test_a_certificate_that_has_ended_is_revoked_no_longer():
     first = config(book, {}, None, CA)
     assert len(certificates.crl_entries(first["data"]["crl.pem"], CA.certificate)) == 1
     later = clients.Known(book, {}, now=at(91))
-    assert not clients.lost(first, later), "its revocation is known, and not lost"
-    second = clients.config(TOLD, later, first, CA)
+    assert not clients.missing_in_ledger(first, later), "its revocation is known, and not lost"
+    second = clients.config_map(TOLD, later, first, CA)
     assert certificates.crl_entries(second["data"]["crl.pem"], CA.certificate) == {}
     assert access_records.pruned(book, later.present(CA.certificate)) == BOOK
     assert access_records.pruned(book, clients.Known(book, {}).present(CA.certificate)) == book
@@ -284,8 +284,8 @@ def test_what_the_ledger_lost_is_restored_from_the_gateways_files():
     left = access_records.with_revoked_sites(BOOK, {"site-b": access_records.deny(certified("site-b"), "audit", NOW)}, NOW)
     fleet = {"site-a": access_records.deny(access_records.revoke_superseded(certify(certified(), request())[0], NOW), "stolen", NOW)}
     live = config(left, fleet, None, CA)
-    assert not clients.lost(live, clients.Known(left, fleet))
-    found = clients.lost(live, clients.Known(BOOK, {}))
+    assert not clients.missing_in_ledger(live, clients.Known(left, fleet))
+    found = clients.missing_in_ledger(live, clients.Known(BOOK, {}))
     assert set(found.denied) == {"site-a", "site-b"} and set(found.revoked) == set(access_records.revoked(left, fleet))
     book = access_records.restored(BOOK, found, NOW)
     assert config(book, {}, live) == {**live, "data": {**live["data"]}}
@@ -295,7 +295,7 @@ def test_what_the_ledger_lost_is_restored_from_the_gateways_files():
 
 def test_a_site_whose_record_is_there_was_admitted_and_not_lost():
     live = config(BOOK, {"site-a": access_records.deny(certified(), "audit", NOW)}, None, CA)
-    assert not clients.lost(live, clients.Known(BOOK, {"site-a": certified()}))
+    assert not clients.missing_in_ledger(live, clients.Known(BOOK, {"site-a": certified()}))
 
 
 def test_what_the_gateway_knows_of_a_site_whose_record_cannot_be_read_stays():
@@ -303,7 +303,7 @@ def test_what_the_gateway_knows_of_a_site_whose_record_cannot_be_read_stays():
     key = {"pool": "cpu", "name": "0", "fingerprint": "f", "public_key": line}
     record = records.merge_keys(access_records.revoke_superseded(certify(certified(), request())[0], NOW), [key], None)
     live = config(BOOK, {"site-a": access_records.deny(record, "audit", NOW)}, None, CA)
-    found = clients.lost(live, clients.Known(BOOK, {}, ["site-a"]))
+    found = clients.missing_in_ledger(live, clients.Known(BOOK, {}, ["site-a"]))
     assert found.denied == () and len(found.revoked) == 1
     assert config(access_records.restored(BOOK, found, NOW), {}, live, None, ["site-a"]) == live
 

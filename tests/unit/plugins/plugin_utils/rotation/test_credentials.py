@@ -15,7 +15,7 @@ from cryptography import x509
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode, entries, secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_sources, secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_sources, internal_secrets
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority, trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
@@ -35,7 +35,7 @@ def make(parsed_hub):
     def plans(want, *objects):
         live = live_objects(*objects)
         given = dict.fromkeys(("ca_certificate", "ca_key", "certificate", "certificate_key"), "")
-        plan, made = certificate_sources.plan(parsed_hub(ca_bundle=""), given, want, live), secret_plan.plan(want, live)
+        plan, made = certificate_sources.plan(parsed_hub(ca_bundle=""), given, want, live), internal_secrets.plan(want, live)
         return [*plan.secrets, *made.secrets], plan, made
 
     return plans
@@ -111,7 +111,7 @@ def test_a_ca_in_change_is_trusted_old_and_new(make):
     there = secret("demo", "flower-ca", "flower-ca", authority.entries(), application="superlink")
     made, plan, _internal = make(wanted(), there)
     assert "flower-ca" not in named(made)
-    assert plan.trust == authority.bundle and plan.remembers
+    assert plan.trust == authority.bundle and plan.trust_is_complete
     assert certificates.describe(plan.certificate)["issuer"] == "CN=current"
 
 
@@ -177,28 +177,28 @@ def test_no_private_key_is_in_what_is_told(make):
 
 def test_they_become_a_secret(parsed_hub):
     spec = parsed_hub(tracking={"uri": "https://x"}, tracking_credentials=["password", "username"])
-    (found,) = secret_plan.tracking_secrets(spec, {"username": "jane", "password": "hunter2", "token": ""})
+    (found,) = internal_secrets.tracking_secrets(spec, {"username": "jane", "password": "hunter2", "token": ""})
     assert (found["metadata"]["namespace"], found["metadata"]["name"]) == ("flower", "superlink-tracking")
     assert entries(found) == {"username": "jane", "password": "hunter2"}
 
 
 def test_without_a_server_or_credentials_there_is_none(parsed_hub):
-    assert secret_plan.tracking_secrets(parsed_hub(), {}) == []
-    assert secret_plan.tracking_secrets(parsed_hub(tracking={"uri": "https://x"}), {}) == []
+    assert internal_secrets.tracking_secrets(parsed_hub(), {}) == []
+    assert internal_secrets.tracking_secrets(parsed_hub(tracking={"uri": "https://x"}), {}) == []
 
 
 @pytest.mark.parametrize("value", ["", "hünter2", "hunter2\n"])
 def test_what_no_header_takes(parsed_hub, value):
     spec = parsed_hub(tracking={"uri": "https://x"}, tracking_credentials=["token"])
     with pytest.raises(ClusterError, match="superlink_tracking_credentials: token") as raised:
-        secret_plan.tracking_secrets(spec, {"token": value})
+        internal_secrets.tracking_secrets(spec, {"token": value})
     assert "nter2" not in raised.value.message
 
 
 def test_a_change_is_noticed():
     one = {"kind": "Secret", "name": "superlink-tracking", "change": "changed"}
-    assert secret_plan.is_tracking_changed([{**one, "name": "x"}, one])
-    assert not secret_plan.is_tracking_changed([{**one, "change": "created"}])
+    assert internal_secrets.is_tracking_changed([{**one, "name": "x"}, one])
+    assert not internal_secrets.is_tracking_changed([{**one, "change": "created"}])
 
 
 OWNER = {"metadata": {"uid": "1-2-3"}}
@@ -215,33 +215,33 @@ def spec(parsed_hub):
 
 
 def test_it_is_made_once_and_belongs_to_the_program(spec, ca):
-    (found,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    (found,) = internal_secrets.metrics_secrets(spec, ca, None, OWNER)
     assert found["metadata"]["name"] == "superlink-metrics"
     assert [(one["kind"], one["uid"]) for one in found["metadata"]["ownerReferences"]] == [("ConfigMap", "1-2-3")]
     assert set(entries(found)) == {"tls.crt", "tls.key", "ca.crt", "token"} and len(entries(found)["token"]) == 44
-    assert secret_plan.metrics_secrets(spec, ca, found, OWNER) == []
+    assert internal_secrets.metrics_secrets(spec, ca, found, OWNER) == []
 
 
 def test_without_metrics_there_is_none(parsed_hub, ca):
-    assert secret_plan.metrics_secrets(parsed_hub(), ca, None, None) == []
+    assert internal_secrets.metrics_secrets(parsed_hub(), ca, None, None) == []
 
 
 def test_a_restored_one_gets_its_owner_and_keeps_its_content(spec, ca):
-    (made,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    (made,) = internal_secrets.metrics_secrets(spec, ca, None, OWNER)
     del made["metadata"]["ownerReferences"]
-    (found,) = secret_plan.metrics_secrets(spec, ca, made, OWNER)
+    (found,) = internal_secrets.metrics_secrets(spec, ca, made, OWNER)
     assert found["data"] == made["data"] and found["metadata"]["ownerReferences"]
 
 
 def test_another_ca_or_a_lost_entry_makes_it_new(spec, ca):
-    (made,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    (made,) = internal_secrets.metrics_secrets(spec, ca, None, OWNER)
     other = certificates.make_ca("other", datetime.timedelta(days=3650))
-    (found,) = secret_plan.metrics_secrets(spec, other, made, OWNER)
+    (found,) = internal_secrets.metrics_secrets(spec, other, made, OWNER)
     assert found["data"]["token"] != made["data"]["token"] and found["data"]["ca.crt"] == encode(other.certificate)
     del made["data"]["token"]
-    assert secret_plan.metrics_secrets(spec, ca, made, OWNER)
+    assert internal_secrets.metrics_secrets(spec, ca, made, OWNER)
 
 
 def test_in_check_mode_there_is_no_owner_yet(spec, ca):
-    (found,) = secret_plan.metrics_secrets(spec, ca, None, None)
+    (found,) = internal_secrets.metrics_secrets(spec, ca, None, None)
     assert "ownerReferences" not in found["metadata"]

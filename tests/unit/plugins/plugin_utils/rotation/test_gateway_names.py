@@ -57,7 +57,7 @@ IP, DNS = "203.0.113.5:9092", "hub.example:9092"
     ],
 )
 def test_needed(parsed_hub, changes, address, sites, found):
-    assert certificate_checks.needed(parsed_hub(superlink_address="", **changes), address, sites) == found
+    assert certificate_checks.verified_names(parsed_hub(superlink_address="", **changes), address, sites) == found
 
 
 ROUTED, OWN = "superlink-flower.apps.example", "flower.example"

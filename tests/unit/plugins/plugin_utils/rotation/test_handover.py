@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import authority
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import hand_over, trusted
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import hand_over, is_trusted
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Plan
 from ansible_collections.federated.flower.tests.unit import specs
 
@@ -81,13 +81,13 @@ def test_nothing_is_held_for_a_certificate_that_has_ended():
     assert got.certificate == NEW_LEAF.certificate
 
 
-def test_the_own_ca_remembers_by_itself():
+def test_the_own_ca_has_all_that_is_trusted():
     """What the rotation has taken out of its Secret is not kept because it was published."""
     both = OLD.certificate + NEW.certificate
-    got = hand_over(plan(remembers=True), both, "new", NEW_LEAF.certificate, NOW)
+    got = hand_over(plan(trust_is_complete=True), both, "new", NEW_LEAF.certificate, NOW)
     assert got.trust == NEW.certificate and got.warnings == []
     # But what was served by another source until now stays for one step.
-    got = hand_over(plan(remembers=True), both, "old", OLD_LEAF.certificate, NOW)
+    got = hand_over(plan(trust_is_complete=True), both, "old", OLD_LEAF.certificate, NOW)
     assert got.trust == OLD.certificate + NEW.certificate and got.secret == "new"
 
 
@@ -98,15 +98,15 @@ def test_renewal_under_one_ca_is_no_matter():
 
 
 def test_check_mode_shows_what_is_there():
-    got = hand_over(Plan("new", "", "", "", lacks="it"), OLD.certificate, "old", OLD_LEAF.certificate, NOW)
+    got = hand_over(Plan("new", "", "", "", pending="it"), OLD.certificate, "old", OLD_LEAF.certificate, NOW)
     assert (got.secret, got.certificate, got.trust) == ("old", OLD_LEAF.certificate, OLD.certificate)
 
 
 def test_trusted():
-    assert trusted(NEW_LEAF.certificate, NEW.certificate, NOW)
-    assert not trusted(NEW_LEAF.certificate, NEW.certificate, NOW + 60 * DAY)
-    assert not trusted(NEW_LEAF.certificate, OLD.certificate, NOW)
-    assert not trusted("", OLD.certificate, NOW) and not trusted(NEW_LEAF.certificate, "", NOW)
+    assert is_trusted(NEW_LEAF.certificate, NEW.certificate, NOW)
+    assert not is_trusted(NEW_LEAF.certificate, NEW.certificate, NOW + 60 * DAY)
+    assert not is_trusted(NEW_LEAF.certificate, OLD.certificate, NOW)
+    assert not is_trusted("", OLD.certificate, NOW) and not is_trusted(NEW_LEAF.certificate, "", NOW)
 
 
 CA = certificates.make_ca("ca", 99 * DAY)
@@ -115,7 +115,7 @@ LEAF = certificates.issue(CA, "hub", ["hub.example"], 9 * DAY)
 
 def facts(certificate=LEAF.certificate, published=CA.certificate, now=NOW):
     data = {"tls.crt": certificate} if certificate else {}
-    return authority.served(
+    return authority.served_facts(
         "mine", secret("demo", "flower", "mine", data, application="superlink"), published, now
     )
 
@@ -146,7 +146,7 @@ def test_faults():
     assert "ends in CN=ca, a root that is not among the trusted" in facts(published=other)[0]["fault"]
     assert "CN=hub expired on" in facts(now=NOW + 10 * DAY)[0]["fault"]
     assert facts(certificate="")[0] == {"secret": "mine", "fault": "tls.crt of Secret mine is empty"}
-    assert authority.served("mine", None, CA.certificate, NOW)[0]["fault"]
+    assert authority.served_facts("mine", None, CA.certificate, NOW)[0]["fault"]
     assert facts(published="") == ({**facts()[0], "fault": "", "ca": {}}, [])
 
 

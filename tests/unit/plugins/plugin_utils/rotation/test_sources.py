@@ -131,7 +131,7 @@ def test_a_handed_in_ca_is_not_stored(parsed_hub):
     assert faults(made) == []
     assert [item["metadata"]["name"] for item in made.secrets] == ["superlink-gateway-tls"]
     assert CA.key not in [base64.b64decode(value).decode() for value in made.secrets[0]["data"].values()]
-    assert made.trust == CA.certificate and not made.remembers
+    assert made.trust == CA.certificate and not made.trust_is_complete
     again = plan(handed_in(parsed_hub), made.secrets[0])
     assert again.secrets == [] and again.certificate == made.certificate
 
@@ -190,7 +190,7 @@ def test_a_secret_as_it_is(parsed_hub):
     mine = secret("mine", tls_crt=LEAF.certificate, tls_key=LEAF.key, ca_crt=CA.certificate, keystore_p12="\x80")
     made = plan(source(parsed_hub, **wanted), mine)
     assert faults(made) == [] and made.secrets == [] and made.members == []
-    assert (made.secret, made.trust, made.outside) == ("mine", CA.certificate, True)
+    assert (made.secret, made.trust, made.managed_elsewhere) == ("mine", CA.certificate, True)
     # A bundle wins over the Secret's own.
     made = plan(source(parsed_hub, ca_bundle=OTHER_CA.certificate, **wanted), mine)
     assert "ends in CN=own ca, a root that is not among the trusted ones" in faults(made)[0]
@@ -336,16 +336,16 @@ def cert_manager(parsed_hub, **changes):
 
 def test_a_certificate_is_asked_for_and_waited_for(parsed_hub):
     made = plan(cert_manager(parsed_hub), issuer())
-    assert made.faults == [] and made.lacks == "Certificate flower/superlink-gateway is not there yet"
+    assert made.faults == [] and made.pending == "Certificate flower/superlink-gateway is not there yet"
     spec = made.members[0]["spec"]
     assert spec["issuerRef"] == {"name": "ours", "kind": "Issuer", "group": "cert-manager.io"}
     assert (spec["duration"], spec["renewBefore"]) == ("2160h", "1080h")
     assert spec["privateKey"] == {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"}
-    assert made.secrets == [] and made.outside
+    assert made.secrets == [] and made.managed_elsewhere
     made = plan(cert_manager(parsed_hub), issuer(), asked())
-    assert "cert-manager has not processed it yet" in made.lacks
+    assert "cert-manager has not processed it yet" in made.pending
     made = plan(cert_manager(parsed_hub), issuer(), asked(READY), issued())
-    assert made.lacks == "" and faults(made) == []
+    assert made.pending == "" and faults(made) == []
     assert (made.secret, made.trust) == (certificate.SECRET, CA.certificate)
 
 
@@ -419,7 +419,7 @@ def test_what_lacks_is_told(parsed_hub):
         request("c", "2026-01-03T00:00:00Z", "Foreign", of="another"),
     ]
     made = plan(cert_manager(parsed_hub), issuer(), waiting, *requests)
-    assert made.lacks.endswith("DoesNotExist: no secret; New; CertificateRequest a: Pending") and not made.hopeless
+    assert made.pending.endswith("DoesNotExist: no secret; New; CertificateRequest a: Pending") and not made.hopeless
     failed = asked(condition("Issuing", "False", "Failed", "The certificate request has failed"))
     assert plan(cert_manager(parsed_hub), issuer(), failed).hopeless
     # A failure of what was asked for before is none of what is asked for now.
@@ -437,7 +437,7 @@ def test_what_lacks_is_told(parsed_hub):
 )
 def test_an_old_answer_is_not_taken(parsed_hub, there, words):
     made = plan(cert_manager(parsed_hub), issuer(), *there)
-    assert words in made.lacks and made.certificate == ""
+    assert words in made.pending and made.certificate == ""
 
 
 def test_the_ca_of_the_next_renewal_is_trusted_before(parsed_hub):

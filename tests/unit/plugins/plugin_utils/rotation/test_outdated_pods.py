@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.in_pod import Output
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import restart
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import outdated_pods
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace
 from ansible_collections.federated.flower.tests.unit.shared_namespace import pod as ready_pod
 
@@ -32,8 +32,8 @@ class Cluster:
 
 @pytest.mark.parametrize("live", [None, pod("2"), pod(state="terminated"), pod(uid="other")])
 def test_a_container_that_ends_while_it_is_asked_reads_the_current_files_when_it_starts(monkeypatch, live):
-    monkeypatch.setattr(restart.in_pod, "run", lambda *_args, **_more: Output([], 137, "it said nothing"))
-    assert not restart.is_old(Cluster(live), pod(), "supernode", {"/f": "d"})
+    monkeypatch.setattr(outdated_pods.in_pod, "run", lambda *_args, **_more: Output([], 137, "it said nothing"))
+    assert not outdated_pods.is_outdated(Cluster(live), pod(), "supernode", {"/f": "d"})
 
 
 @pytest.mark.parametrize(("live", "old"), [(pod("2"), False), (pod(), None)])
@@ -41,21 +41,21 @@ def test_a_container_that_is_gone_when_the_program_is_to_begin(monkeypatch, live
     def refuse(*_args, **_more):
         raise ClusterError('unable to upgrade connection: container not found ("supernode")')
 
-    monkeypatch.setattr(restart.in_pod, "run", refuse)
-    monkeypatch.setattr(restart, "_REPORTED", 0)
+    monkeypatch.setattr(outdated_pods.in_pod, "run", refuse)
+    monkeypatch.setattr(outdated_pods, "_REPORTED", 0)
     if old is None:
         with pytest.raises(ClusterError, match="container not found"):
-            restart.is_old(Cluster(live), pod(), "supernode", {"/f": "d"})
+            outdated_pods.is_outdated(Cluster(live), pod(), "supernode", {"/f": "d"})
     else:
-        assert restart.is_old(Cluster(live), pod(), "supernode", {"/f": "d"}) is old
+        assert outdated_pods.is_outdated(Cluster(live), pod(), "supernode", {"/f": "d"}) is old
 
 
 @pytest.mark.parametrize("code", [137, 1])
 def test_a_program_that_fails_in_a_container_that_runs_is_an_error(monkeypatch, code):
-    monkeypatch.setattr(restart.in_pod, "run", lambda *_args, **_more: Output([], code, "it said nothing"))
-    monkeypatch.setattr(restart, "_REPORTED", 0)
+    monkeypatch.setattr(outdated_pods.in_pod, "run", lambda *_args, **_more: Output([], code, "it said nothing"))
+    monkeypatch.setattr(outdated_pods, "_REPORTED", 0)
     with pytest.raises(ClusterError, match=f"ended with code {code}: it said nothing"):
-        restart.is_old(Cluster(pod()), pod(), "supernode", {"/f": "d"})
+        outdated_pods.is_outdated(Cluster(pod()), pod(), "supernode", {"/f": "d"})
 
 
 def test_a_pod_of_others_does_not_take_the_place_of_a_restarted_one(monkeypatch):
@@ -70,6 +70,6 @@ def test_a_pod_of_others_does_not_take_the_place_of_a_restarted_one(monkeypatch)
     late = SharedNamespace(own, theirs)
     monkeypatch.setattr(late, "delete", lambda *_args, **_more: late.pods.remove(own))
     with pytest.raises(ClusterError, match="not ready after 0 s"):
-        restart.replace(late, "shared", FEDERATION, [own], 0, note)
+        outdated_pods.replace_pods(late, "shared", FEDERATION, [own], 0, note)
     assert noted == ["restarted pod shared/own"]
-    assert restart.replace(SharedNamespace(own, theirs), "shared", FEDERATION, [{**own, "metadata": dict(own["metadata"])}], 0, note) == ["own"]
+    assert outdated_pods.replace_pods(SharedNamespace(own, theirs), "shared", FEDERATION, [{**own, "metadata": dict(own["metadata"])}], 0, note) == ["own"]

@@ -28,7 +28,7 @@ T = TypeVar("T")
 Record = Mapping[str, Any]
 
 
-def expected(record: Record) -> list[dict[str, str]]:
+def expected_keys(record: Record) -> list[dict[str, str]]:
     """The keys of a site with which a SuperNode must run: C(pool), C(name), C(node_id)."""
     return [
         {"pool": key["pool"], "name": key["name"], "node_id": node}
@@ -39,14 +39,14 @@ def expected(record: Record) -> list[dict[str, str]]:
 
 
 def not_serving(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Of C(expected), those that are not online, and whose pod does not serve with a key that leaves either.
+    """Of C(expected_keys), those that are not online, and whose pod does not serve with a key that leaves either.
 
     C(nodes): node id -> its state at Flower.
     """
     serving = records.pods_with_leaving_keys(record["keys"].values(), nodes)
     return [
         key
-        for key in expected(record)
+        for key in expected_keys(record)
         if nodes.get(key["node_id"], {}).get("status") != "online" and (key["pool"], key["name"]) not in serving
     ]
 
@@ -57,13 +57,13 @@ def exemption(site: str, book: Book, found: Mapping[str, Record]) -> str:
     denied = (record or {}).get("access") or (book.get("denied") or {}).get(site)
     if denied:
         return "it is denied access" + (f" since {denied['since']}" if denied.get("since") else "")
-    if record is None or not expected(record):
+    if record is None or not expected_keys(record):
         return "it has no SuperNodes yet"
     return ""
 
 
 def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Site -> sentence on its SuperNodes that are not online, of those sites that are not excused. C(nodes): node id -> its state at Flower."""
+    """Site -> sentence on its SuperNodes that are not online, of those sites that must be online. C(nodes): node id -> its state at Flower."""
     absent = {site: not_serving(record, nodes) for site, record in sorted(found.items()) if not exemption(site, book, found)}
     return {
         site: ", ".join(f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}" for key in keys)
@@ -72,7 +72,7 @@ def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping
     }
 
 
-def away(
+def offline_of(
     names: Iterable[str], found: Mapping[str, Record], unreadable: Mapping[str, str], book: Book, nodes: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
     """Of some sites, as C(offline); those whose record cannot be read (site -> why) are not known to be online.
@@ -84,12 +84,12 @@ def away(
     return offline(known, book, nodes) | {name: unreadable[name] for name in chosen if name in unreadable}
 
 
-def active(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def active_runs(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Runs that are not finished."""
     return [run for run in runs if not str(run.get("status", "")).startswith("finished")]
 
 
-def describe(runs: Sequence[Mapping[str, Any]]) -> str:
+def describe_runs(runs: Sequence[Mapping[str, Any]]) -> str:
     """Text with the runs."""
     return ", ".join(f"run {run['run-id']} of {run.get('fab-id') or 'an app'} ({run['status']})" for run in runs)
 
@@ -119,17 +119,17 @@ def wait_no_run(
         left = deadline - time.monotonic()
         # When those that are known are over, and not before: to list all costs, see C(cli.listing).
         if not busy or left <= 0:
-            busy = active(_ask(partial(read_all, cli), patience))
+            busy = active_runs(_ask(partial(read_all, cli), patience))
             if not busy:
                 return
         if left <= 0:
             remedy = f"with {way_out[1]} to do it nevertheless" if way_out[1] else f"with a longer {way_out[0]}"
             raise FlowerError(
-                f"pods must be restarted, which would fail {describe(busy)}; it is not complete after {seconds:g} s "
+                f"pods must be restarted, which would fail {describe_runs(busy)}; it is not complete after {seconds:g} s "
                 f"({way_out[0]}). Run again later, or {remedy}"
             )
         # What the others do is known from the last list only.
-        words = describe(busy[:1]) + (f" and {len(busy) - 1} more" if len(busy) > 1 else "")
+        words = describe_runs(busy[:1]) + (f" and {len(busy) - 1} more" if len(busy) > 1 else "")
         if words != reported:
             say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")
             reported = words

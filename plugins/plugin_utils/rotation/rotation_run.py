@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One rotation: what is due, then the hub's steps, and between them what the sites prove, restart and replace.
+"""One run of a rotation: what is due, then the steps on the hub, and between them the tests and restarts at the sites.
 
-Nothing is kept here: the state is in the clusters (C(ca_state), C(internal)), so the next run completes what was interrupted.
+All state is in the clusters (C(ca_state), C(secrets_rotation)), so the next run completes what was interrupted.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ..flower.cli import FlowerCLI
 from ..rights import ask
 from ..rights.need import ROTATE
 from ..state.ledger import Ledger, LedgerError
-from . import conditions, gateway_certificates, machine, site_proof, targets
+from . import gateway_certificates, machine, restart_conditions, site_proof, targets
 from .ca_state import IDLE, State
 from .hub_steps import Hub, RotationError
-from .internal import Internal
+from .secrets_rotation import SecretsRotation
 from .site_proof import NOW, Object, Proof, Report
 
 _OFFLINE_GRACE = 30  # seconds in which a SuperNode that is offline may come back before it stops the rotation
-_ROUNDS = 3  # trust both CAs and prove it, then the switch; prove the new one; trust it alone and prove it
+_TESTS = 3  # of the sites: before the next CA signs, when it does, and after the previous one is dropped
 
 
 class Sites(Protocol):
-    """The sites that a rotation reaches. What became of each is kept there: one that fails takes no part in what follows."""
+    """The sites of this run. One that fails takes no part in what follows."""
 
-    def go_on(self) -> None:
+    def require_playbook(self) -> None:
         """Called before each step on the hub; raises C(ClusterError) if the playbook has ended."""
 
     def good(self) -> list[str]:
@@ -77,7 +77,7 @@ class Rotation:
         self.changed = False
         self.done: list[str] = []
         self.handshakes: list[str] = []
-        self._internal = Internal(hub)
+        self._internal = SecretsRotation(hub)
 
     @property
     def _now(self) -> datetime.datetime:
@@ -160,7 +160,7 @@ class Rotation:
             if faults and self._parts != [targets.LEAF]:
                 raise RotationError("; ".join(faults.values()))
             for part in self._parts:
-                sites.go_on()
+                sites.require_playbook()
                 parts[part]()
         finally:
             if {targets.LEAF, targets.CA} & {*self._parts}:
@@ -198,7 +198,7 @@ class Rotation:
         """Site -> its report, of C(names), or of all sites that must report. C(more): C(bundle) and C(first) of C(Proof)."""
         proof = Proof(self.hub.publication()["data"]["server_name"], wanted, seconds=self.options["proof_timeout"], **more)
         members = self._members()
-        expected = {name: members[name]["expected"] for name in names or self.sites.good() if not members[name]["excused"]}
+        expected = {name: members[name]["expected"] for name in names or self.sites.good() if not members[name]["exempt"]}
         return self.sites.prove(proof, expected, because or {}, required=required)
 
     def _replace_leaf(self) -> None:
@@ -211,7 +211,7 @@ class Rotation:
         state = self._state()
         facts = self._facts(state)
         self.done.append(f"the gateway serves certificate {facts.leaf.serial}, before that it served {before}")
-        serial = site_proof.wanted(state, facts)[NOW] if state else facts.leaf.serial
+        serial = site_proof.wanted_serials(state, facts)[NOW] if state else facts.leaf.serial
         # The rotation of the CA has it proved as well, after the sites have its CA bundle, and says what holds it up.
         required = not self.options["force"] and targets.CA not in self._parts
         self._reports += self._prove({NOW: serial}, required=required).values()
@@ -220,27 +220,27 @@ class Rotation:
         """Step after step, until something must be waited for or all is done."""
         self._read()
         _live, state = self.hub.ca()
-        requested, rounds = state.phase == IDLE, 0
+        requested, tests = state.phase == IDLE, 0
         reports: dict[str, Report] = {}
         while True:
-            facts = replace(self._facts(state), asked=requested, sites=site_proof.site_facts(self._members(), reports))
+            facts = replace(self._facts(state), requested=requested, sites=site_proof.site_facts(self._members(), reports))
             step = machine.next_step(state, facts)
             # Every SuperNode is online before the next CA signs; unless none can be, because their CA has expired.
-            if step.name == machine.SWITCH and facts.current_good and not facts.force and (away := self._offline(_OFFLINE_GRACE)):
+            if step.name == machine.SWITCH and facts.current_valid and not facts.force and (away := self._offline(_OFFLINE_GRACE)):
                 step = machine.Step(machine.WAIT, _sentence(away), tuple(away))
             if step.name in (machine.WAIT, machine.DONE):
                 break
-            if step.name != machine.ASK:
-                self.sites.go_on()
+            if step.name != machine.TEST_SITES:
+                self.sites.require_playbook()
                 self.hub.do(step, self._now)
                 self.changed = True
                 self.done.append(step.why)
                 requested = requested and step.name != machine.BEGIN
-            elif rounds == _ROUNDS:
+            elif tests == _TESTS:
                 raise RotationError("the CA, or the SuperNodes, were changed by another run during this rotation: run again when that is complete")
             else:
-                rounds += 1
-                wanted, bundle = site_proof.wanted(state, facts), state.bundle
+                tests += 1
+                wanted, bundle = site_proof.wanted_serials(state, facts), state.bundle
                 reports = self._prove(wanted, bundle=bundle)
                 self._reports += reports.values()
                 if stale := [name for name, report in reports.items() if report["stale"]]:
@@ -257,18 +257,18 @@ class Rotation:
 
     def _offline(self, seconds: float) -> dict[str, str]:
         """Site -> which of its SuperNodes do not serve, also after a while; those that wait for their restart with a new key do."""
-        away = conditions.offline(self.records, self.book, self.cli.nodes())
+        away = restart_conditions.offline(self.records, self.book, self.cli.nodes())
         if not away:
             return {}
         wanted = [
             key["node_id"]
             for site, record in self.records.items()
-            if not conditions.exemption(site, self.book, self.records)
-            for key in conditions.expected(record)
+            if not restart_conditions.exemption(site, self.book, self.records)
+            for key in restart_conditions.expected_keys(record)
         ]
-        return conditions.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
+        return restart_conditions.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
 
-    def _gate(self) -> None:
+    def _require_restarts_allowed(self) -> None:
         """Wait until pods may be restarted: every SuperNode is online, and no run is active."""
         self._read()
         if self.options["force"]:
@@ -279,19 +279,19 @@ class Rotation:
                 f"every site must be online before pods are restarted; {_sentence(away)}{' (not in this run)' if absent else ''}. Start them and run "
                 "again, deny them (federated.flower.site_access), or go on without them, and with runs that are active: -e cert_rotation_force=true"
             )
-        conditions.wait_no_run(self.cli, self.options["wait"], self.say)
-        self.sites.go_on()
+        restart_conditions.wait_no_run(self.cli, self.options["wait"], self.say)
+        self.sites.require_playbook()
 
     def _renew_sites(self) -> None:
         """As for a site that joins: make, register, apply, wait, retire what is old."""
         if any(targets.TARGETS[kind].restarts for kind in self._todo):
-            self._gate()
+            self._require_restarts_allowed()
         rotate = self.options["rotate"]
         self.sites.renew([] if rotate == targets.DUE else targets.TARGETS[rotate].renew)
 
     def _replace_secrets(self) -> None:
         """New secrets for the hub's own pods, which are restarted for them, then for the sites."""
-        self._gate()
+        self._require_restarts_allowed()
         mark = self._internal.begin(self._now)
         renewed, seconds = self._internal.make(mark), self.options["wait_timeout"]
         restarted = self._internal.restart(seconds)
@@ -300,13 +300,13 @@ class Rotation:
         away = self._offline(seconds) if restarted else {}
         if away and not self.options["force"]:
             raise RotationError(f"the hub's pods were restarted, but not every SuperNode came back: {_sentence(away)}")
-        needed = [name for name, entry in self._members().items() if not entry["excused"]]
+        needed = [name for name, entry in self._members().items() if not entry["exempt"]]
         reports = self.sites.restart([name for name in self.sites.good() if name in needed], ["superexec"], mark)
         self._read()
         missing = {
             site: reports.get(site, {}).get("trouble") or "not in this run"
             for site, entry in self._members().items()
-            if not entry["excused"] and not reports.get(site, {}).get("renewed")
+            if not entry["exempt"] and not reports.get(site, {}).get("renewed")
         }
         if missing and not self.options["force"]:
             raise RotationError(f"not every site has its new secrets yet: {_sentence(missing)}")

@@ -53,7 +53,7 @@ def plan(wanted: Wanted, live: LiveObjects) -> SecretPlan:
     reason = chain.unusable(result.ca.certificate, result.ca.key) if {"tls.crt", "tls.key"} <= set(there) else "it did not exist"
     if reason:
         result.ca = result.new_ca(INTERNAL_CA, "internal CA", reason)
-    result.client_ca = clients.issued(live.get("v1", "Secret", wanted.ca_namespace, clients.CA)) or result.new_ca(
+    result.client_ca = clients.client_ca_of(live.get("v1", "Secret", wanted.ca_namespace, clients.CA)) or result.new_ca(
         clients.CA, "client CA", "it did not exist"
     )
     result.note(wanted.ca_namespace, INTERNAL_CA, result.ca.certificate)

@@ -44,8 +44,8 @@ def run_site_program(cluster: Cluster, pod: Object, container: str, request: Map
     return in_pod.run(cluster, meta["namespace"], meta["name"], container, site_program, request, seconds=seconds).object()
 
 
-def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, str]) -> bool:
-    """Whether a container of a live pod runs with other files than it should. C(wanted): path -> digest of its content (C(site_proof.digest))."""
+def is_outdated(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, str]) -> bool:
+    """Whether a container of a live pod runs with other files than it should. C(wanted): path -> digest of its content (C(site_proof.file_digest))."""
     if not wanted or pod["metadata"].get("deletionTimestamp") or not _running_id(pod, container):
         return False  # what is about to start takes in what is there
     try:
@@ -81,7 +81,7 @@ def _restarts(cluster: Cluster, pod: Object, container: str) -> bool:
         time.sleep(0.5)
 
 
-def replace(
+def replace_pods(
     cluster: Cluster, namespace: str, federation: str, old: Sequence[Object], seconds: float, note: Callable[..., None]
 ) -> list[str]:
     """Delete live pods all at once and wait until those that take their place are ready; returns the names of the deleted ones.
@@ -96,7 +96,7 @@ def replace(
     gone = {pod["metadata"]["uid"] for pod in old}
     seats = set(map(_seat, old))
     labels = proof.pods_query(federation, *sorted({seat[0] for seat in seats}))
-    delete(cluster, namespace, old, note)
+    delete_pods(cluster, namespace, old, note)
     deadline = time.monotonic() + seconds
     while True:
         present = cluster.list("v1", "Pod", namespace, labels=labels)
@@ -110,7 +110,7 @@ def replace(
         time.sleep(0.5)
 
 
-def delete(cluster: Cluster, namespace: str, old: Sequence[Object], note: Callable[..., None]) -> list[str]:
+def delete_pods(cluster: Cluster, namespace: str, old: Sequence[Object], note: Callable[..., None]) -> list[str]:
     """Delete exactly these pods, each owned by a controller that replaces it; returns their names."""
     for pod in old:
         try:

@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state, machine, rounds
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state, machine, rotation_run
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import LedgerError
@@ -61,7 +61,7 @@ class Hub:
 
     def do(self, step: machine.Step, now: datetime.datetime) -> None:
         self.log.append(step.name)
-        self.state, self.known = machine.after(step, self.state, replace(self.known, now=now), NEW)
+        self.state, self.known = machine.after_step(step, self.state, replace(self.known, now=now), NEW)
 
     def issue(self) -> None:
         self.log.append("issue")
@@ -87,7 +87,7 @@ class Sites:
         self.ends_after = ""
         self.asked: list[Any] = []
 
-    def go_on(self) -> None:
+    def require_playbook(self) -> None:
         if self.ends_after in self.log:
             raise ClusterError("the playbook has ended")
 
@@ -157,10 +157,10 @@ def rotation(monkeypatch: pytest.MonkeyPatch, hub: Hub, records: Mapping[str, An
     """A rotation of sites of the ledger, of which some are offline."""
     ledger = SimpleNamespace(read_book=lambda: {"denied": {}}, read_sites=lambda: (records, {}))
     nodes = {site: {"status": "offline" if site in away else "online"} for site in records}
-    monkeypatch.setattr(rounds.conditions, "wait_no_run", lambda *_given: hub.log.append("wait for runs"))
-    monkeypatch.setattr(rounds.ask, "require", lambda *_given: None)
+    monkeypatch.setattr(rotation_run.restart_conditions, "wait_no_run", lambda *_given: hub.log.append("wait for runs"))
+    monkeypatch.setattr(rotation_run.ask, "require", lambda *_given: None)
     cli = SimpleNamespace(nodes=lambda *_given: nodes)
-    made: Any = rounds.Rotation
+    made: Any = rotation_run.Rotation
     found = made(hub, ledger, cli, {**OPTIONS, **options}, lambda line: None)
     found.book, found.records, found._internal = {"denied": {}}, records, Internal(hub.log)
     return found
@@ -222,7 +222,7 @@ def test_no_ca_signs_while_a_supernode_is_offline(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ClusterError, match="stays adding until this is resolved: b: cpu/0 is offline"):
         rotation(monkeypatch, hub, RECORDS, away="b").run({"ca": "asked"}, Sites("ab", hub.log))
     assert "switch" not in hub.log
-    hub.known = replace(hub.known, current_good=False)
+    hub.known = replace(hub.known, current_valid=False)
     rotation(monkeypatch, hub, RECORDS, away="b").run({"ca": "begun"}, Sites("ab", hub.log))
     assert hub.state.phase == ca_state.IDLE, "with a CA that has expired, none can be online"
 
@@ -262,7 +262,7 @@ def test_the_gateway_gets_a_new_certificate_although_a_site_failed(monkeypatch: 
 
 def test_a_certificate_that_was_issued_is_served_and_not_issued_again(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = Hub()
-    rotation(monkeypatch, hub, RECORDS).run({"leaf": rounds.targets.UNSERVED}, Sites("ab", hub.log))
+    rotation(monkeypatch, hub, RECORDS).run({"leaf": rotation_run.targets.UNSERVED}, Sites("ab", hub.log))
     assert hub.log == [ASK, "serve", ASK]
 
 
