@@ -67,8 +67,7 @@ def apply_objects(
         applyset_namespace: namespace of that record; that of the first namespaced object by default.
         prune: whether members of the set that are no longer listed are deleted; by default, if there is a set.
         check: whether nothing is written.
-        wait: whether to wait until all are ready, or gone.
-        wait_timeout: for how many seconds.
+        wait: whether to wait until all are ready, or gone; C(wait_timeout): for how many seconds.
         image_seconds: how long nodes may fail to get an image, see C(wait.Waiter); C(away) as well.
         owner: annotations that say whose deployment the set is (C(owners.deployment_notes)). Another owner's is refused.
         claim: whether the set of another owner is taken over.
@@ -103,15 +102,7 @@ def apply_objects(
 
 @dataclass
 class _Item:
-    """A listed object.
-
-    Attributes:
-        desired: the object as it was given, completed.
-        live: the object as it was read; None where there is none.
-        now: the object after it was applied.
-        change: what became of it; empty while nothing is decided.
-        parent_missing: whether its Namespace or CustomResourceDefinition does not exist yet.
-    """
+    """A listed object. C(parent_missing): whether its Namespace or CustomResourceDefinition does not exist yet."""
 
     desired: Object
     which: Id

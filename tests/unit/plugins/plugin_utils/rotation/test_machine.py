@@ -161,8 +161,8 @@ def site_yml(world: World) -> None:
 
 
 FULL = [
-    "begin", "publish", "issue_next", "serve_next", "ask", "switch", "issue", "serve", "ask", "drop", "publish",
-    "ask", "remove_next", "finish", "done",
+    "begin", "publish", "issue_next", "serve_next", "test_sites", "switch", "issue", "serve", "test_sites", "drop", "publish",
+    "test_sites", "remove_next", "finish", "done",
 ]  # fmt: skip
 
 
@@ -246,7 +246,7 @@ def test_the_step_at_which_a_site_holds_it():
     world = World(down={"b"})
     controller = Controller(world)
     step = controller.run()
-    assert controller.steps == ["begin", "publish", "issue_next", "serve_next", "ask", "wait"]
+    assert controller.steps == ["begin", "publish", "issue_next", "serve_next", "test_sites", "wait"]
     assert step.sites == ("b",)
     assert world.trust["a"] == FIRST + SECOND and world.trust["b"] == FIRST
 
