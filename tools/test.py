@@ -35,14 +35,14 @@ SLOWEST = 10
 INPUTS = {
     "examples": ["examples/", "tests/examples/", "plugins/module_utils/", "plugins/plugin_utils/", "requirements/"],
     "published": ["examples/", "tests/examples/", "tests/integration/scenarios/published_app.py", "plugins/plugin_utils/", "requirements/"],
-    "events": ["extensions/", "tests/events/", "galaxy.yml", "meta/", "plugins/plugin_utils/events/", "requirements/"],
+    "events": ["extensions/", "tests/events/", "galaxy.yml", "meta/", "plugins/plugin_utils/fleet/", "requirements/"],
     "lowest": ["plugins/module_utils/", "plugins/plugin_utils/", "tests/unit/plugins/plugin_utils/", "requirements/"],
     "metrics": [
         "tests/metrics/", "roles/superlink/files/metrics/", "docs/docsite/rst/guide_metrics.rst", "plugins/plugin_utils/base/",
         "plugins/plugin_utils/manifests/",
     ],
     "gateway": ["tests/gateway/", "plugins/plugin_utils/manifests/", "plugins/plugin_utils/spec/", "roles/superlink/meta/"],
-    "page": ["tests/page/", "tests/unit/plugins/plugin_utils/report/", "plugins/plugin_utils/report/"],
+    "page": ["tests/page/", "tests/unit/plugins/plugin_utils/fleet/", "plugins/plugin_utils/fleet/"],
 }  # fmt: skip
 
 Report = list[tuple[str, bool, float]]

@@ -14,8 +14,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base import forei
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUNDLE
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import reply
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.bundle_keeper import Keeper
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, site_name_error

@@ -45,7 +45,7 @@ _BINDING = "ManagedClusterSetBinding"
 class ActionModule(RoleAction):
     """See the module's documentation."""
 
-    ROLE = "ocm_addon"
+    role = "ocm_addon"
     ARGS = {
         "spec": {"type": "dict", "required": True},
         "state": {"type": "str", "choices": [ABSENT, CHECKED, CLEANED, POLICY, PRESENT], "default": PRESENT},

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.plan): write the changes that this run found in check mode, or compare them with those that were approved."""
+"""Action of M(federated.flower.plan): what this run found in check mode, as a plan, compared with an approved plan, or as files for a GitOps controller."""
 
 from __future__ import annotations
 
@@ -11,14 +11,24 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ansible.errors import AnsibleActionFail
+
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base import formats
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import app_versions
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
 from ansible_collections.federated.flower.plugins.plugin_utils.state import plan_text
 
 _SHOWN = 20  # differences in a message
 _AGAIN = "Nothing was changed. Make a new plan with federated.flower.plan"
+WRITTEN, COMPARED, RENDERED = "written", "compared", "rendered"
+# A rendered file, and what is said of a value that looks like a secret in one.
+FILE = "flower.yaml"
+_SECRET = ", and everyone who reads the repository sees it. Put it into a Secret, and refer to it with valueFrom.secretKeyRef."
+_FOLDER = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
 
 
 class ActionModule(ClusterAction):
@@ -27,24 +37,30 @@ class ActionModule(ClusterAction):
     NOTES_MESSAGE = False  # a file on the control node does not change the fleet
     AUTH = {}
     ARGS = {
-        "state": {"type": "str", "choices": ["made", "compared"], "required": True},
+        "state": {"type": "str", "choices": [WRITTEN, COMPARED, RENDERED], "required": True},
         "path": {"type": "path"},
         "sha256": {"type": "str"},
+        "directory": {"type": "path"},
+        "hosts": {"type": "list", "elements": "str"},
+        "ocm_sites": {"type": "list", "elements": "str", "default": []},
         "hub": {"type": "str", "required": True},
         "namespace": {"type": "str"},
         "federation": {"type": "str"},
     }
+    SPEC = {"required_if": [("state", RENDERED, ["directory", "hosts"])]}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Do what the state says."""
+        if params["state"] == RENDERED:
+            return self._render(params)
         library.require()
         alive = set(map(str, task_vars["ansible_play_hosts"]))
         failed = [host for host in map(str, task_vars["ansible_play_hosts_all"]) if host not in alive]
         title = f"the federation {params['federation']} in namespace {params['namespace']} of {params['hub']}"
         present = plan_text.write(title, check_notes.changes(), failed)
-        return self._make(present) if params["state"] == "made" else self._compare(present)
+        return self._write_plan(present) if params["state"] == WRITTEN else self._compare(present)
 
-    def _make(self, text: str) -> dict[str, Any]:
+    def _write_plan(self, text: str) -> dict[str, Any]:
         changes, path = plan_text.paragraphs(text), self.params["path"]
         result: dict[str, Any] = {
             "changed": False,
@@ -107,3 +123,71 @@ class ActionModule(ClusterAction):
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ClusterError(f"the plan {path} cannot be read: {error}. Correct flower_plan.") from error
+
+    def _render(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Write a file for each host, or none if one cannot be written whole. Errors name the host of the file, not that of the task."""
+        directory = Path(params["directory"])
+        hub, behind, whose = params["hub"], params["ocm_sites"], (params["federation"], params["namespace"])
+        warnings: list[str] = []
+        if hub in params["hosts"]:
+            kept = check_notes.sites_of(hub)
+            if lost := ", ".join(site for site in behind if site not in kept):
+                raise AnsibleActionFail(
+                    f"{hub}: its file also has what Open Cluster Management delivers to the sites behind it, and nothing was rendered for {lost}: the file "
+                    f"would lose that. No file is written. Include {hub} and all of these sites in --limit, and resolve what is reported for them; or leave "
+                    f"{hub} out for now (--limit 'all:!{hub}')."
+                )
+        elif without := ", ".join(site for site in behind if site in params["hosts"]):
+            warnings.append(
+                f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which --limit leaves out, so nothing is written for it. "
+                f"Include {hub} in --limit, with all sites that it delivers to."
+            )
+        new: list[tuple[Path, str, str]] = []
+        shown: list[str] = []
+        skipped: list[str] = []
+        for host in params["hosts"]:
+            objects, path = check_notes.objects_of(host), directory / host / FILE
+            if objects is None:
+                skipped.append(host)
+                if path.exists():
+                    warnings.append(
+                        f"{host}: nothing is rendered for its cluster, since its objects are delivered in another way (flower_delivery), and {path} is "
+                        "still there: its GitOps controller goes on to apply it. Remove the folder before the site is delivered to in that way."
+                    )
+                continue
+            if not _FOLDER.fullmatch(host):
+                raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or leave it out (--limit).")
+            shown += [f"{host}: {one}{_SECRET}" for one in formats.shown_value(objects)]
+            before, after = self._rendered_before(host, path, *whose), gitops.text(host, *whose, map(app_versions.kept_by_gitops, objects))
+            if before != after:
+                new.append((path, before, after))
+        for path, _before, after in () if self.check else new:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(after, encoding="utf-8")
+            except OSError as error:
+                raise AnsibleActionFail(f"{path} cannot be written: {error.strerror}. Free space, or choose another directory.") from error
+        diff = [{"before_header": str(path), "after_header": str(path), "before": before, "after": after} for path, before, after in new]
+        words = f"{len(new)} of {len(params['hosts']) - len(skipped)} files changed in {directory}"
+        if empty := [host for host in skipped if host not in behind]:
+            words += f"; nothing is applied for {', '.join(empty)}"
+        return {
+            "changed": bool(new),
+            "files": [str(path) for path, _before, _after in new],
+            "diff": diff if self.show_diff else [],
+            "warnings": [*warnings, *shown],
+            "msg": words,
+        }
+
+    @staticmethod
+    def _rendered_before(host: str, path: Path, federation: str, namespace: str) -> str:
+        try:
+            found = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise AnsibleActionFail(f"{host}: {path} cannot be read: {error}") from error
+        fault = gitops.fault(found, host, federation, namespace)
+        if fault:
+            raise AnsibleActionFail(f"{host}: {path} {fault}")
+        return found

@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_chec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import named_hosts
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUILTIN
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import text
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.certificate_rules import rotation_problems
@@ -30,12 +31,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet import depl
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import BUILTIN
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rotation_run import Rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Object, Proof, Report
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import (
@@ -51,7 +51,7 @@ DUE, ROTATED = "due", "rotated"
 
 
 class ActionModule(SiteCheck, SiteDeployment):
-    """See the module's documentation. It is also the C(Sites) of C(rotation.rounds)."""
+    """See the module's documentation. It is also the C(Sites) of C(rotation_run)."""
 
     ARGS = {"state": {"type": "str", "choices": [DUE, ROTATED], "default": ROTATED}}
 
@@ -123,11 +123,11 @@ class ActionModule(SiteCheck, SiteDeployment):
             "warnings": rotation.hub.warnings,
         }
 
-    # ---- the sites, see C(rotation.rounds.Sites) ---------------------------------------------------------------------
+    # ---- the sites, see C(rotation_run.Sites) ---------------------------------------------------------------------
 
-    def go_on(self) -> None:
+    def require_playbook(self) -> None:
         """Raise an error if the playbook has ended: this process is a fork of it, which nothing ends."""
-        self._outcomes.go_on()
+        self._outcomes.require_playbook()
 
     def good(self) -> list[str]:
         """Names of the sites that have not failed."""
@@ -182,7 +182,7 @@ class ActionModule(SiteCheck, SiteDeployment):
             registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
             rollout = deploy.Rollout(self, registry, first.hub, sites, backends, self._outcomes, options)
             for name, backend in backends.items():
-                self._outcomes.go_on()
+                self._outcomes.require_playbook()
                 report: dict[str, Any] = {"changed": False, "site": name, "trouble": "", "renewed": False, "restarted": []}
                 try:
                     backend.detect_platform()

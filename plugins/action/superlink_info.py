@@ -20,12 +20,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet import upgr
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader, run_log
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import Patience, refusal
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import curves
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import authority
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.gateway_certificates import Gateway
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, network, rotation_plan
@@ -122,7 +122,7 @@ class ActionModule(ClusterAction):
         if mounted := next(filter(None, map(authority.mounted_secret, items)), ""):
             library.require()
             secret, now = hub.get("v1", "Secret", mounted, namespace), datetime.datetime.now(datetime.timezone.utc)
-            result["certificate"], result["trust"] = authority.served(mounted, secret, authority.published_bundle(publication), now)
+            result["certificate"], result["trust"] = authority.served_facts(mounted, secret, authority.published_bundle(publication), now)
         return items
 
     @staticmethod

@@ -12,8 +12,8 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import leaving
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.state import (
     access_records,
     forgetting,
@@ -103,7 +103,7 @@ class ActionModule(ClusterAction):
                 )
             keys = {site: found for site, found in keys.items() if site not in faults}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
-            differed = store.bring()  # also when this run deleted nothing: the previous one may have been interrupted here
+            differed = store.publish_and_load()  # also when this run deleted nothing: the previous one may have been interrupted here
             dropped = ledger.change_datasets(lambda index: site_indexes.without_datasets(index, keys))
             dropped |= ledger.change_nodes(lambda index: site_indexes.without_site(index, keys))
             dropped |= ledger.change_acceptance(lambda index: site_indexes.without_site(index, keys))

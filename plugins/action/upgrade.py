@@ -36,7 +36,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import COMPLETED
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import restart_conditions
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import SKUPPER, sites_with
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
@@ -273,7 +273,7 @@ class ActionModule(CompositeAction):
             except ClusterError as error:
                 self.say(f"{self.inventory_host}: the upgrade of the hub is completed without asking for runs: {error.message}")
                 return
-        conditions.wait_no_run(self.cli, self.params["wait"], self.say, _REMEDY)
+        restart_conditions.wait_no_run(self.cli, self.params["wait"], self.say, _REMEDY)
 
     def _back_up(self) -> None:
         recipients = self.variable("flower_backup_recipients", [])
@@ -409,10 +409,10 @@ class ActionModule(CompositeAction):
         read, unreadable = ledger.read_sites()
         # A node of the cluster that was away before is not waited for, nor was it when the site was deployed.
         expected = {name: records.with_nodes(record, self.nodes_before) for name, record in read.items()}
-        exempt = {name for name in asked if conditions.exemption(name, book, read)}
+        exempt = {name for name in asked if restart_conditions.exemption(name, book, read)}
         online = [name for name in asked if name in good]
         nodes = [node for name in online if name in expected and name not in exempt for node in records.node_ids(expected[name])]
-        offline = conditions.away(online, expected, unreadable, book, self.cli.nodes(nodes, self.params["wait_timeout"]))
+        offline = restart_conditions.offline_of(online, expected, unreadable, book, self.cli.nodes(nodes, self.params["wait_timeout"]))
         found = {}
         for name in asked:
             judged = accepted.get(name) if name not in exempt else None  # SuperNodes of a site that is denied are offline, as they should be

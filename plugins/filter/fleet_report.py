@@ -7,7 +7,12 @@
 from __future__ import annotations
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters
-from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_page, fleet_table, summary
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import (
+    fleet_page,
+    fleet_report,
+    fleet_table,
+    summary,
+)
 
 
 class FilterModule(Filters):
@@ -16,7 +21,7 @@ class FilterModule(Filters):
     FUNCTIONS = {
         "fleet_drift": summary.fleet_drift,
         "fleet_page": fleet_page.fleet_page,
-        "fleet_report": fleet.fleet_report,
+        "fleet_report": fleet_report.fleet_report,
         "fleet_table": fleet_table.fleet_table,
         "fleet_summary": summary.fleet_summary,
         "sites_to_report": summary.sites_to_report,

@@ -13,7 +13,7 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - Copies the hub's Secrets, ConfigMaps and database, the latter while it is in use, from the cluster of the hub to that of this host, as
-    M(federated.flower.superlink_backup) and M(federated.flower.superlink_restore) do, but without an archive on the control node. Outputs of runs
+    M(federated.flower.superlink_backup) and M(federated.flower.superlink_backup) do, but without an archive on the control node. Outputs of runs
     are not copied.
   - What is equal is not written. The former database stays on the standby until the new one is complete and verified.
   - Writes into both clusters which of the two serves, and in which term. A hub that serves in an older term is fenced first, that is, its pods are

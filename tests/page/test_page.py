@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.federated.flower.tests.page import browser
 from ansible_collections.federated.flower.tests.page.browser import DESK, PHONE
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.report import test_fleet_page as unit
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.fleet import test_fleet_page as unit
 
 RUN = {"run-id": "42", "fab-id": "example/tabular", "status": "running", "elapsed": "12.3", "curves": {"evaluate accuracy": [[1, 0.5], [2, 0.7], [3, 0.8]]}}
 FOUND = [unit.finding("lab-a: a pod waits", "lab-a", "Wait."), unit.finding("lab-b: its certificate ends", "lab-b", "Renew it.", "warning")]

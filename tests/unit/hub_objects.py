@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import LiveObjects
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import LiveObjects
 
 
 class HubObjects:

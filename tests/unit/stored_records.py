@@ -29,12 +29,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import heal_plan, upgrade_record
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, secret_plan
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners as owner_record
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import (
+    ca_state,
+    certificate_plan,
+    internal_secrets,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import maker
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle_draft as drafts
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.bundle_keeper import Keeper
@@ -194,7 +197,7 @@ def _secrets() -> dict[str, Object]:
     hub = certificate_plan.Wanted(
         FEDERATION, SPACE, "flower-ca", ["hub"], datetime.timedelta(days=90), datetime.timedelta(days=3650)
     )
-    plan = secret_plan.plan(hub, live_objects())
+    plan = internal_secrets.plan(hub, live_objects())
     pools = [{"name": "cpu", "names": ["0", "1"], "offset": 3}]
     asked = {
         "federation": FEDERATION,

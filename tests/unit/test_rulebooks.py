@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.events.request import ASKED, DEPLOY
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.event_request import ASKED, DEPLOY
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
 
 FOLDER = ("extensions", "eda", "rulebooks")

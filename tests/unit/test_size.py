@@ -20,8 +20,7 @@ APPLY = 10_000
 ABOVE = {
     "rotation": 26_700,
     "superlink": 28_000,
-    "superlink_restore": 20_300,
-    "superlink_standby": 22_100,
+    "superlink_standby": 21_700,
     "supernode": 25_500,
     "takeover": 20_300,
 }

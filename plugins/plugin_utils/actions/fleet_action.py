@@ -225,5 +225,5 @@ class FleetAction(ClusterAction):
         return site_of(name, given, access, seconds=seconds)
 
     def reach(self, sites: Mapping[str, Site]) -> dict[str, SiteBackend]:
-        """The way to each site."""
+        """The backend of each site."""
         return {name: DELIVERIES[site.access.delivery].reach(self, site) for name, site in sites.items()}

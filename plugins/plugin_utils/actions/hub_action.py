@@ -14,15 +14,15 @@ from typing import Any
 from ..base.addresses import is_address, split_address
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
-from ..base.object_names import FEDERATION_CONFIG, FLEET_PORT, SUPERLINK, SUPERLINK_SERVICE
+from ..base.object_names import BUILTIN, FEDERATION_CONFIG, FLEET_PORT, SUPERLINK, SUPERLINK_SERVICE
 from ..base.problems import require
 from ..base.values import boolean, text
 from ..checks import hub_services
-from ..hub import authority, certificate_checks, certificate_sources
-from ..hub.certificate_plan import BUILTIN, LiveObjects, Plan, Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
 from ..manifests.exposure import exposure_of
+from ..rotation import authority, certificate_checks, certificate_sources
+from ..rotation.certificate_plan import LiveObjects, Plan, Wanted
 from ..sites.registry import SKUPPER, VARIABLES, sites_with
 from ..spec.hub_spec import HubSpec
 from ..state import access_records
@@ -71,7 +71,7 @@ class CertificateAction(ClusterAction):
                     f"{named_hosts(site, error.message)}. Until it is corrected, the gateway's certificate keeps the names that it has, "
                     "since this site may verify any of them"
                 )
-        needed = certificate_checks.needed(spec, address, sites)
+        needed = certificate_checks.verified_names(spec, address, sites)
         routing = certificate_checks.routing(spec, address, sites)
         if routing.faults:
             raise ClusterError("; ".join(routing.faults) + ".")
@@ -160,7 +160,7 @@ class CertificateAction(ClusterAction):
         """Names in the certificate that the gateway serves now; none where there is none."""
         name = authority.mounted_secret(hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace))
         secret = hub.get("v1", "Secret", name, spec.namespace) if name else None
-        facts, _trust = authority.served(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
+        facts, _trust = authority.served_facts(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
         return list(facts.get("names", []))
 
     def _variables(self, site: str) -> Mapping[str, Any]:

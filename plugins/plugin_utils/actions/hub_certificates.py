@@ -19,17 +19,16 @@ from ..base.names import METRICS
 from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, UNKNOWN_ADDRESS
 from ..base.secret_data import entries
 from ..checks import hub_volumes
-from ..hub import authority, clients, secret_plan
-from ..hub.authority import hand_over
-from ..hub.certificate_plan import LiveObjects, Plan, Wanted
-from ..hub.client_store import ClientStore
 from ..kube import stuck_pods
 from ..kube.client import Cluster
 from ..manifests import common_objects, network_policies
 from ..marks import proof
 from ..pki import certificates, library
-from ..rotation import internal
-from ..rotation.hub_steps import public
+from ..rotation import authority, clients, internal_secrets, secrets_rotation
+from ..rotation.authority import hand_over
+from ..rotation.certificate_plan import LiveObjects, Plan, Wanted
+from ..rotation.client_store import ClientStore
+from ..rotation.hub_steps import issued_facts
 from ..sites import namespaces
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import Ledger
@@ -69,13 +68,13 @@ class HubCertificates(CertificateAction):
             doubts: list[str] = []
             wanted = self.wanted(hub, params, found, doubts)
             live = LiveObjects(hub, (wanted.namespace, wanted.ca_namespace))
-            own, plan = secret_plan.plan(wanted, live), self.plan(params, wanted, found, live)
+            own, plan = internal_secrets.plan(wanted, live), self.plan(params, wanted, found, live)
             self.refuse_faults(hub, plan, wanted)
             outcomes = []
             if plan.members:  # further objects of the release, and what must exist before the rest of it
                 of_set: dict[str, Any] = {"applyset": APPLYSET, "applyset_namespace": wanted.namespace, "prune": False}
                 outcomes.append(apply_objects(hub, plan.members, check=self.check, show_diff=self.show_diff, **of_set))
-            if plan.lacks and not self.check:
+            if plan.pending and not self.check:
                 live, plan = self._wait(hub, params, wanted, found)
                 self.refuse_faults(hub, plan, wanted)
             now = datetime.datetime.now(datetime.timezone.utc)
@@ -84,24 +83,24 @@ class HubCertificates(CertificateAction):
             served = live.entries(wanted.namespace, mounted).get("tls.crt", "") if mounted else ""
             published = authority.published_bundle(live.get("v1", "ConfigMap", wanted.namespace, FEDERATION_CONFIG))
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
-            tracking = secret_plan.tracking_secrets(spec, params["tracking_credentials"])
+            tracking = internal_secrets.tracking_secrets(spec, params["tracking_credentials"])
             secrets = [*own.secrets, *shown.secrets, *tracking, *self._metrics(hub, spec, own.ca)]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
-            self.note(certificates=[public(item["metadata"]["name"], pem) for item in secrets if (pem := entries(item).get("tls.crt"))])
+            self.note(certificates=[issued_facts(item["metadata"]["name"], pem) for item in secrets if (pem := entries(item).get("tls.crt"))])
             ledger = Ledger(hub, wanted.namespace, wanted.federation, check=self.check)
             store = ClientStore(hub, wanted.namespace, ledger, note=self.note, check=self.check)
             settings = clients.Settings(wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_certificate_days"])
             if store.publish(settings, own.client_ca):
                 own.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.load_now()
-            if (plan.outside or shown.secrets) and shown.certificate and not self.check:
+            if (plan.managed_elsewhere or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
                 marks = {authority.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 stuck_pods.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, SUPERLINK), marks=marks)
-            restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, wanted.federation, self.note)
-            if not self.check and secret_plan.is_tracking_changed(outcomes[-1].objects):
-                shown.warnings.append(secret_plan.TRACKING_WORDS)
+            restarted = [] if self.check else secrets_rotation.restart_pods_with_old_secrets(hub, wanted.namespace, wanted.federation, self.note)
+            if not self.check and internal_secrets.is_tracking_changed(outcomes[-1].objects):
+                shown.warnings.append(internal_secrets.TRACKING_WORDS)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": spec.certificates_source}
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
@@ -122,21 +121,21 @@ class HubCertificates(CertificateAction):
             "trust": [certificates.describe(part) for part in certificates.split(shown.trust)],
             "certificates": own.certificates,
             "objects": [item for outcome in outcomes for item in outcome.objects] + store.objects,
-            "msg": "; ".join(reasons) or plan.lacks or "all certificates are good",
+            "msg": "; ".join(reasons) or plan.pending or "all certificates are good",
         }
 
     def _wait(self, hub: Cluster, params: Mapping[str, Any], wanted: Wanted, address: str) -> tuple[LiveObjects, Plan]:
-        """Wait until there is what the plan lacks."""
+        """Plan again until nothing is pending."""
         deadline = time.monotonic() + params["wait_timeout"]
         while True:
             live = LiveObjects(hub, (wanted.namespace, wanted.ca_namespace))
             plan = self.plan(params, wanted, address, live)
-            if not plan.lacks:
+            if not plan.pending:
                 return live, plan
             if plan.hopeless:
-                raise ClusterError(f"{plan.lacks}. Correct it and run again.")
+                raise ClusterError(f"{plan.pending}. Correct it and run again.")
             if time.monotonic() >= deadline:
-                raise ClusterError(f"{plan.lacks}, after {params['wait_timeout']:g} s (superlink_wait_timeout).")
+                raise ClusterError(f"{plan.pending}, after {params['wait_timeout']:g} s (superlink_wait_timeout).")
             time.sleep(1)  # between two reads, until the deadline
 
     @staticmethod
@@ -149,7 +148,7 @@ class HubCertificates(CertificateAction):
             raise ClusterError(
                 f"Secret {spec.namespace}/{METRICS} on {hub.name} is not of this federation: rename it, or set superlink_metrics.enabled to false"
             )
-        return secret_plan.metrics_secrets(spec, ca, live, owner)
+        return internal_secrets.metrics_secrets(spec, ca, live, owner)
 
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: HubSpec) -> list[dict[str, Any]]:

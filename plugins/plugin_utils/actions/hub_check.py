@@ -17,8 +17,6 @@ from ..base.platforms import KUBERNETES, OPENSHIFT
 from ..base.problems import require
 from ..checks import hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod, site_agreement
 from ..fleet import flower_versions
-from ..hub import certificate_checks
-from ..hub.certificate_plan import LiveObjects
 from ..kube import cluster_platform
 from ..kube.client import Cluster
 from ..manifests import common_objects as namespaces
@@ -27,6 +25,8 @@ from ..marks import proof
 from ..pki import certificates, library
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
+from ..rotation import certificate_checks
+from ..rotation.certificate_plan import LiveObjects
 from ..sites import namespace_inspection
 from ..sites import namespaces as ca_namespaces
 from ..spec.hub_spec import HubSpec

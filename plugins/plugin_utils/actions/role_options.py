@@ -166,19 +166,21 @@ def _value(values: HostVariables, name: str) -> Any:
 class RoleAction(ClusterAction):
     """An action whose options, where a task leaves them out, are those of a role, and whose option C(spec) is the specification of that role."""
 
-    #: The role; without one its options have the defaults of the module.
-    ROLE = ""
+    @property
+    def role(self) -> str:
+        """The role; without one, options have the defaults of the module."""
+        return ""
 
     def arguments(self) -> dict[str, Any]:
         """See C(ClusterAction)."""
         given = super().arguments()
-        if not self.ROLE:
+        if not self.role:
             return given
         absent = [name for name in self.ARGS if name not in given]
         if "spec" in absent:
             given["spec"] = self.spec()
-        return role_settings(self, self.ROLE, absent) | given
+        return role_settings(self, self.role, absent) | given
 
     def spec(self) -> dict[str, Any]:
         """The specification: C(role_spec) and what the inventory says beside it."""
-        return role_spec(self, self.ROLE)
+        return role_spec(self, self.role)

@@ -40,7 +40,7 @@ class HubRotation:
 
     Args:
         action: keeps account of what is done.
-        params: options of M(federated.flower.skupper_link).
+        params: options of M(federated.flower.skupper).
     """
 
     def __init__(self, action: SkupperAction, cluster: Cluster, params: Mapping[str, Any]) -> None:

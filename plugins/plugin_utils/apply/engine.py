@@ -56,26 +56,31 @@ def apply_objects(
     named: Collection[sets.GroupKind] = (),
     unrecorded: Collection[sets.GroupKind] = (),
 ) -> Result:
-    """Apply C(objects) to C(cluster) (C(state="present")), or delete them (C("absent")).
+    """Apply objects to a cluster, or delete them.
 
-    C(applyset) names the set that records what was created; C(applyset_namespace) (default: the namespace of the first
-    namespaced object) contains its record. C(prune) (default: with a set, yes) deletes members that are no longer listed.
-    C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds; C(image_seconds): how
-    long nodes may fail to get an image, and C(away): DaemonSet -> how many of its nodes are not ready, see C(wait.Waiter).
+    An object that is rendered as this collection's own never replaces one that someone else created (C(marks.proof)): then nothing at all is
+    written. A pod that is not ready and keeps the former template of its StatefulSet is deleted (C(wait.outdated_pods)).
 
-    An object that is rendered as this collection's own never replaces one that someone else created (C(marks.proof)): then
-    nothing at all is written. C(owner): whose deployment the set is (C(marks.record)), stored in its record; a set with
-    another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
-    wrote to are refused. C(part): of the set, only members of this part of the federation (C(marks.parts)) go.
-    C(proven): uids of live objects that the caller knows to be of this collection, although another controller created them.
-    C(named): kinds (group, kind) of which the caller names all members of the set in C(objects): they need not be listable.
-    C(unrecorded): with state absent, kinds whose members are looked for in the whole cluster where the set has no record.
+    Args:
+        state: C(present) or C(absent).
+        applyset: name of the set that records what was created.
+        applyset_namespace: namespace of that record; that of the first namespaced object by default.
+        prune: whether members of the set that are no longer listed are deleted; by default, if there is a set.
+        check: whether nothing is written.
+        wait: whether to wait until all are ready, or gone; C(wait_timeout): for how many seconds.
+        image_seconds: how long nodes may fail to get an image, see C(wait.Waiter); C(away) as well.
+        owner: annotations that say whose deployment the set is (C(owners.deployment_notes)). Another owner's is refused.
+        claim: whether the set of another owner is taken over.
+        own_only: with state absent, whether listed objects that this collection never wrote to are refused.
+        part: only members of this part of the federation (C(owners)) are deleted. A Namespace that a site shares with the hub stays as the hub
+            applied it.
+        proven: uids of live objects that the caller knows to be of this collection, although another controller created them.
+        named: kinds (group, kind) of which the caller lists all members of the set, so that the right to list them is not needed.
+        unrecorded: with state absent, kinds whose members are searched in the whole cluster if the set has no record.
 
-    With C(part) of a site, a Namespace that it shares with the hub stays as the hub applied it.
-
-    A pod that is not ready and keeps the former template of its StatefulSet is deleted, see C(wait).
-
-    Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
+    Raises:
+        ApplyFailed: objects failed.
+        ClusterError: the input is not usable.
     """
     prepared = order.prepare(objects)
     items = [_Item(obj, id_of(obj)) for obj in prepared]
@@ -97,14 +102,14 @@ def apply_objects(
 
 @dataclass
 class _Item:
-    """A listed object. C(foreseen): what it is in (a Namespace, a CRD) is created by this list, which check mode does not do."""
+    """A listed object. C(parent_missing): whether its Namespace or CustomResourceDefinition does not exist yet."""
 
     desired: Object
     which: Id
     live: Object | None = None
     now: Object | None = None
     change: str = ""
-    foreseen: bool = False
+    parent_missing: bool = False
 
 
 @dataclass
@@ -135,12 +140,12 @@ class _Apply:
         """Apply the objects, or delete them."""
         result, before = self.recorder.result, self.cluster.requests
         try:
-            self._address(state)
+            self._resolve_scopes(state)
             self._read()
             if state == "present":
-                self._present()
+                self._apply_all()
             else:
-                self._absent()
+                self._delete_all()
         except ApiError as error:
             self._fail(None, "refused", error.message)
         except ClusterError as error:
@@ -171,8 +176,8 @@ class _Apply:
             item.change = "failed"
             self.failed.add(item.which)
 
-    def _open_items(self, *, namespaces: bool | None = None) -> list[_Item]:
-        """Items about which nothing is decided yet: all, Namespaces only, or none of them."""
+    def _undecided(self, *, namespaces: bool | None = None) -> list[_Item]:
+        """Items about which nothing is decided yet: all, only Namespaces, or all but Namespaces."""
         return [item for item in self.items if not item.change and namespaces in (None, order.is_namespace(item.desired))]
 
     def _waiter(self) -> Waiter:
@@ -180,8 +185,8 @@ class _Apply:
 
     # ---- before anything is written ----------------------------------------------------------------------------------
 
-    def _address(self, state: str) -> None:
-        """Find out how each object is addressed; complete or refuse it."""
+    def _resolve_scopes(self, state: str) -> None:
+        """Find out which objects have a namespace; complete or refuse each."""
         for item in self.items:
             obj = item.desired
             group = kinds.group_of(obj["apiVersion"])
@@ -191,13 +196,13 @@ class _Apply:
             except NotServed as error:
                 if crd is not None:
                     namespaced = crd.desired["spec"].get("scope", "Namespaced") == "Namespaced"
-                    item.foreseen = True
+                    item.parent_missing = True
                 elif state == "absent":
                     item.change = "unchanged"  # where the kind is unknown, there is no such object
                     continue
                 elif self.check:
                     namespaced = bool(item.which.namespace)
-                    item.foreseen = True
+                    item.parent_missing = True
                     self.recorder.warn(f"{item.which}: {error.text}. Treated as if an earlier task installed it.")
                 else:
                     self._fail(item, "not served", error.text)
@@ -213,15 +218,15 @@ class _Apply:
 
     def _read(self) -> None:
         """Namespaces first: what is in an absent one need not be read."""
-        self._read_items(self._open_items(namespaces=True))
+        self._read_items(self._undecided(namespaces=True))
         absent = {name for name, item in self.namespaces.items() if item.live is None}
         if self.applyset and self.applyset.namespace not in absent:
             self.applyset.read(claim=self.claim)
         rest = []
-        for item in self._open_items(namespaces=False):
+        for item in self._undecided(namespaces=False):
             if item.which.namespace in absent:
-                item.foreseen = True
-            elif not item.foreseen:
+                item.parent_missing = True
+            elif not item.parent_missing:
                 rest.append(item)
         self._read_items(rest)
 
@@ -236,15 +241,15 @@ class _Apply:
 
     # ---- state: present ----------------------------------------------------------------------------------------------
 
-    def _present(self) -> None:
-        self._await_departure([item for item in self._open_items() if item.live and item.live["metadata"].get("deletionTimestamp")])
+    def _apply_all(self) -> None:
+        self._wait_for_deletion([item for item in self._undecided() if item.live and item.live["metadata"].get("deletionTimestamp")])
         if not self._may_write():
             return
-        for item in self._open_items(namespaces=True):
+        for item in self._undecided(namespaces=True):
             self._write(item)
         if self.applyset and not self._update_record(self.applyset, self.applyset.widen, self._listed()):
             return
-        for item in self._open_items(namespaces=False):
+        for item in self._undecided(namespaces=False):
             self._write(item)
         if self.recorder.result.errors:
             return
@@ -254,8 +259,8 @@ class _Apply:
         if self.wait and not self.check and not self.recorder.result.errors:
             self._wait_ready()
 
-    def _await_departure(self, items: Sequence[_Item]) -> None:
-        """Objects that are being deleted: wait until they are gone, with what is in them, to create them again."""
+    def _wait_for_deletion(self, items: Sequence[_Item]) -> None:
+        """Wait until objects that are being deleted are gone, with what is in them; they are created again."""
         left: Mapping[Id, str] = {}
         if not self.check and items:
             left = self._waiter().until_gone([item.live for item in items if item.live])
@@ -272,11 +277,11 @@ class _Apply:
                     self.applyset.forget()
             for one in (item, *inside):
                 one.live = None
-                one.foreseen = one.foreseen or self.check
+                one.parent_missing = one.parent_missing or self.check
 
     def _may_write(self) -> bool:
-        """Refuse what someone else created, and what a controller would set or create again; else find what exactly is applied."""
-        for item in self._open_items():
+        """Refuse objects of someone else, and fields that a controller would set again; complete the others with the labels of their owner."""
+        for item in self._undecided():
             home = self.namespaces.get(item.which.namespace)
             if item.live is None or item.live["metadata"].get("uid") in self.proven or (home and home.which in self.failed):
                 continue
@@ -284,7 +289,7 @@ class _Apply:
                 self._fail(item, "foreign", why)
         if self._is_refused():
             return False
-        for item in self._open_items():
+        for item in self._undecided():
             item.desired = proof.prepared(item.desired, item.live)
             managers = field_conflicts.reconcilers(item.live) if item.live else []
             may_be_hubs = self.part == owners.PART_SITE and order.is_namespace(item.desired)
@@ -293,12 +298,12 @@ class _Apply:
             try:
                 if may_be_hubs and self._is_the_hubs(item):
                     item.change, item.now = "unchanged", item.live
-                elif fields := self._held_fields(item.desired, item.live, managers) if managers else {}:
+                elif fields := self._contested_fields(item.desired, item.live, managers) if managers else {}:
                     self._fail(item, "held", field_conflicts.conflict_error(fields))
             except ApiError as error:
                 self._fail(item, *results.describe_error(error))
         if self.applyset and self.prune:
-            self._refuse_recreated(self.applyset.unlisted(self._listed()).going)
+            self._refuse_recreated(self.applyset.unlisted(self._listed()).to_delete)
         return not self._is_refused()
 
     def _is_the_hubs(self, item: _Item) -> bool:
@@ -308,7 +313,7 @@ class _Apply:
         except Forbidden:
             return False
 
-    def _held_fields(self, desired: Object, live: Object, managers: Sequence[str]) -> dict[str, list[str]]:
+    def _contested_fields(self, desired: Object, live: Object, managers: Sequence[str]) -> dict[str, list[str]]:
         """Fields that an apply would take from these managers and change. Raises C(ApiError) if it would be refused anyway."""
         try:
             self.cluster.apply(desired, dry_run=True, force=False)
@@ -334,14 +339,14 @@ class _Apply:
             item.change, item.now = "unchanged", item.live
             return
         try:
-            if self.check and item.foreseen:
+            if self.check and item.parent_missing:
                 item.now = item.desired
             else:
                 if not self.check and not self._is_served(item):
                     return
                 item.now = self.cluster.apply(item.desired, dry_run=self.check)
                 if not self.check and order.is_namespace(item.desired):
-                    self._becomes_ready(item)
+                    self._wait_usable(item)
         except ApiError as error:
             category, text = results.describe_error(error)
             if category == "immutable" and item.live is not None:
@@ -359,8 +364,8 @@ class _Apply:
         if item.change != "unchanged":
             self.recorder.show(item.which, item.live, item.now)
 
-    def _becomes_ready(self, item: _Item) -> bool:
-        """Wait for what others of the list need: a Namespace that is Active, a CRD that is Established. At once, as a rule."""
+    def _wait_usable(self, item: _Item) -> bool:
+        """Wait until other objects can use it: a Namespace is Active, a CRD is Established."""
         if item.now is None:
             return True
         seen, unready = self._waiter().until_ready([item.now])
@@ -373,9 +378,9 @@ class _Apply:
         """For an object of a kind whose CRD is in this list: wait until the API server serves it."""
         api_version, kind = item.desired["apiVersion"], item.desired["kind"]
         crd = self.crds.get((kinds.group_of(api_version), kind))
-        if crd is None or not item.foreseen:
+        if crd is None or not item.parent_missing:
             return True
-        if crd.which in self.failed or not self._becomes_ready(crd):
+        if crd.which in self.failed or not self._wait_usable(crd):
             self._fail(item, "not tried", f"not tried, because {crd.which} failed")
             return False
 
@@ -392,7 +397,7 @@ class _Apply:
         return True
 
     def _delete_outdated_pods(self) -> None:
-        """Delete pods that would keep a former template, with which they can never be ready. In check mode, look once and tell."""
+        """Delete pods that keep a former template, with which they can never be ready. In check mode, warn."""
         outcome = "would be deleted, and created again" if self.check else "was deleted, and is created again"
         for item in self.items:
             if item.now is None or item.live is None or item.change not in ("changed", "unchanged"):
@@ -442,16 +447,16 @@ class _Apply:
             self.recorder.warn(
                 f"Not pruned: {_members_at(place)}: {why}. The record of the set ({own.which}) keeps the kind for a later run."
             )
-        gone = [obj for obj in found.going if self._delete(obj)]
+        gone = [obj for obj in found.to_delete if self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone, self._waiter())
         if not self.recorder.result.errors:
-            self._update_record(own, own.narrow, [*self._listed(), *map(id_of, found.staying), *found.unseen])
+            self._update_record(own, own.narrow, [*self._listed(), *map(id_of, found.to_keep), *found.unseen])
 
     # ---- deleting, and state: absent ---------------------------------------------------------------------------------
 
     def _delete(self, obj: Object, item: _Item | None = None) -> bool:
-        """Delete this very object. True if it is going."""
+        """Delete the object with this uid; whether it is deleted now or soon."""
         which, meta = id_of(obj), obj["metadata"]
         if meta.get("deletionTimestamp") and item is None:
             return True
@@ -478,15 +483,15 @@ class _Apply:
             self.recorder.show(which, obj, None)
         return answer is not None
 
-    def _absent(self) -> None:
+    def _delete_all(self) -> None:
         doomed: list[tuple[Object, _Item | None]] = []
-        staying: list[Object] = []
+        kept: list[Object] = []
         if self.applyset:
             found = self.applyset.unlisted(self._listed())
             self._refuse_unseen(self.applyset, found)
-            staying = found.staying
-            doomed += [(obj, None) for obj in found.going]
-        for item in reversed(self._open_items()):
+            kept = found.to_keep
+            doomed += [(obj, None) for obj in found.to_delete]
+        for item in reversed(self._undecided()):
             if item.live is None:
                 item.change = "unchanged"
             elif self.own_only and proof.is_strange(item.live) and not (item.which.kind == "Pod" and proof.is_managed(item.live)):
@@ -508,7 +513,7 @@ class _Apply:
             going = [obj for obj, item in doomed if order.is_namespace(obj) == are_namespaces and self._delete(obj, item)]
             if self.wait and not self.check and not self.recorder.result.errors:
                 self._wait_gone(going, waiter)
-        if self.applyset and not (staying or self.check or self.recorder.result.errors):
+        if self.applyset and not (kept or self.check or self.recorder.result.errors):
             try:
                 self.applyset.delete()
             except Conflict:

@@ -39,14 +39,14 @@ class Unlisted:
     """What a set has besides the listed objects.
 
     Attributes:
-        going: members that this field manager created, and nothing needs.
-        staying: those that the other part of the federation needs.
+        to_delete: members that this field manager created and that nothing needs.
+        to_keep: those that the other part of the federation needs.
         unseen: kinds and namespaces of the record that could not be read, each as an C(Id) without a name.
         forbidden: those of them for which the right to list is missing -> a sentence that names it.
     """
 
-    going: list[Object] = field(default_factory=list)
-    staying: list[Object] = field(default_factory=list)
+    to_delete: list[Object] = field(default_factory=list)
+    to_keep: list[Object] = field(default_factory=list)
     unseen: list[Id] = field(default_factory=list)
     forbidden: dict[Id, str] = field(default_factory=dict)
 
@@ -141,7 +141,7 @@ class Members:
             self.cluster.delete("v1", "ConfigMap", self.which.name, self.namespace, propagation="Background", **own)
 
     def unlisted(self, listed: Mapping[Id, str]) -> Unlisted:
-        """Look at all kinds and namespaces that the record names.
+        """Find the members of the set that are not listed, in all kinds and namespaces of its record.
 
         Args:
             listed: the listed objects -> their apiVersion.
@@ -184,8 +184,8 @@ class Members:
             )
         if self.part:
             all_bindings = not any(place.kind in owners.BINDINGS for place in found.unseen)
-            found.staying = owners.needed_by_others(strays, self.part, all_bindings=all_bindings)
-        found.going = [obj for obj in strays if obj not in found.staying]
+            found.to_keep = owners.needed_by_others(strays, self.part, all_bindings=all_bindings)
+        found.to_delete = [obj for obj in strays if obj not in found.to_keep]
         return found
 
 

@@ -28,7 +28,7 @@ _PODS = 3
 _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 Objects = Sequence[dict[str, Any]]
-_Going = Sequence[Mapping[str, Any]]
+_Objects = Sequence[Mapping[str, Any]]
 
 # How long a controller may take to see a new template, and a container that starts to end or to be ready.
 _SECONDS = 10.0
@@ -38,7 +38,7 @@ class Clock:
     """Pauses that grow from 0.2 to 1 second, until a deadline.
 
     Attributes:
-        grown: what C(follow) started it again for.
+        grown: what extended the deadline, see C(follow).
     """
 
     def __init__(self, seconds: float) -> None:
@@ -53,7 +53,7 @@ class Clock:
         return time.monotonic() >= self.deadline
 
     def follow(self, which: Any, count: int) -> None:
-        """Start again when more of a workload's pods are replaced: each has to be ready before the next one, so many of them take their time."""
+        """Extend the deadline when more pods of a workload are replaced: each has to be ready before the next one, so the time is that of one pod."""
         before = self._counts.get(which, 0)
         if count > before > 0:
             self.deadline = time.monotonic() + self.seconds
@@ -129,7 +129,7 @@ class Waiter:
         if lost is not None:
             raise lost
         return seen, {
-            which: f"not ready: {one.why}" if which in self._given_up else self._verdict(seen[which], one)
+            which: f"not ready: {one.why}" if which in self._given_up else self._describe_unready(seen[which], one)
             for which, one in waiting.items()
         }
 
@@ -148,7 +148,7 @@ class Waiter:
                 waiting[which] = State(False, why, failed=True)
                 self._given_up.add(which)
 
-    def until_gone(self, objects: _Going) -> dict[Id, str]:
+    def until_gone(self, objects: _Objects) -> dict[Id, str]:
         """Wait for deleted objects to be gone. Returns those that are not, with what blocks them."""
         left = {id_of(obj): obj for obj in objects}
         while True:
@@ -168,7 +168,7 @@ class Waiter:
                 if not over:
                     break  # all must be gone: as long as one exists, the others need not be read
             if not left or over:
-                return {which: self._holds(obj) for which, obj in left.items()}
+                return {which: self._describe_blocking(obj) for which, obj in left.items()}
             self.clock.tick()
 
     def until(self, done: Callable[[], bool]) -> bool:
@@ -208,7 +208,7 @@ class Waiter:
 
     # ---- what is wrong -----------------------------------------------------------------------------------------------
 
-    def _verdict(self, obj: dict[str, Any], one: State) -> str:
+    def _describe_unready(self, obj: dict[str, Any], one: State) -> str:
         since = " without progress" if id_of(obj) in self.clock.grown else ""
         when = "" if one.failed else f" after {self.clock.seconds:g} s{since}"
         reported = [f"not ready{when}: {one.why}"]
@@ -240,7 +240,7 @@ class Waiter:
         except (ApiError, Unreachable):
             return ""
 
-    def events(self, objects: _Going) -> list[str]:
+    def events(self, objects: _Objects) -> list[str]:
         """The last events of some live objects, a sentence each; none of earlier objects of the same name."""
         events: list[dict[str, Any]] = []
         for obj in objects:
@@ -259,7 +259,7 @@ class Waiter:
             lines.append(f"event of {what.get('kind')} {what.get('name')}: {one.get('reason')}: {message}{times}")
         return lines
 
-    def _holds(self, obj: Mapping[str, Any]) -> str:
+    def _describe_blocking(self, obj: Mapping[str, Any]) -> str:
         meta = obj["metadata"]
         reported = "not gone yet"
         if meta.get("finalizers"):

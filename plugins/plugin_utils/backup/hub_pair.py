@@ -21,7 +21,7 @@ from ..kube import pod_health
 from ..kube.client import Cluster
 from ..marks import owners, proof
 from ..programs import database_program
-from ..rotation import conditions
+from ..rotation import restart_conditions
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import NEW, Ledger
 from . import database, hub_archive, hub_objects, leadership, volume_pod
@@ -223,7 +223,7 @@ def runs_error(hub: str, found: Sequence[Mapping[str, Any]] | str, *, abandon: b
             f"whether {hub} has active runs, which would fail, is not known ({found}): correct this, add -e flower_failover_abandon_runs=true, or, "
             "if nothing works there any more, -e flower_failover_hub_lost=true"
         ), ""
-    active = [str(run["run-id"]) for run in conditions.active(found)]
+    active = [str(run["run-id"]) for run in restart_conditions.active_runs(found)]
     if not active:
         return "", ""
     if abandon:

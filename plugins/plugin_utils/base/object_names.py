@@ -101,6 +101,8 @@ UNKNOWN_ADDRESS = "not-known-yet.invalid:65535"
 DIRECT, OCM, BUNDLE = "direct", "ocm", "bundle"
 # Who decides which clusters get new ClientApps at a time, supernode_clientapp_pace: the play, or Open Cluster Management.
 PLAY_PACE, OCM_PACE = "play", "ocm"
+# Where the gateway's certificate comes from, superlink_certificates_source.
+BUILTIN, CERT_MANAGER, EXISTING = "builtin", "cert_manager", "existing"
 
 DATASETS_ROOT = "/data"
 DATASET_VOLUME_PREFIX = "dataset-"  # of names of volumes

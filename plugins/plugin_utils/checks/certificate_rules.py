@@ -9,9 +9,9 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from ..base.object_names import BUILTIN, CERT_MANAGER, EXISTING
 from ..base.problems import Problem
 from ..base.values import boolean, integer
-from ..hub.certificate_plan import BUILTIN, CERT_MANAGER, EXISTING
 from .value_checks import MAX_DAYS, Check, Problems, Rule, Spec, each, given, number
 
 # cert-manager, pkg/apis/certmanager/v1/const.go: MinimumRenewBefore.

@@ -20,12 +20,11 @@ from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP
 from ..base.problems import Problem, warning
 from ..flower import runs
 from ..flower.cli import FlowerCLI
-from ..hub import authority
 from ..kube.api_errors import ApiError
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..manifests import superlink
 from ..marks import proof
-from ..rotation import conditions
+from ..rotation import authority, restart_conditions
 from ..spec.hub_spec import HubSpec
 from . import hub_volumes, rehearsal
 
@@ -44,13 +43,13 @@ def check(cluster: Cluster, spec: HubSpec, *, is_check: bool = False) -> Iterato
     if not change:
         return
     try:
-        active = conditions.active(runs.read_all(FlowerCLI(cluster, spec.namespace)))
+        active = restart_conditions.active_runs(runs.read_all(FlowerCLI(cluster, spec.namespace)))
     except ClusterError as error:
         yield warning(f"{change}, and whether runs are active is not known: {error.message}")
         return
     if active:
         words = (
-            f"{change}, which would fail {conditions.describe(active)}. Nothing was changed. Wait until no run is active "
+            f"{change}, which would fail {restart_conditions.describe_runs(active)}. Nothing was changed. Wait until no run is active "
             f"(federated.flower.runs lists them), or {instead}"
         )
         yield warning(f"refused while runs are active: {words}") if is_check else Problem(f"{cluster.name}: {words}")

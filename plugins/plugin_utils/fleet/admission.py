@@ -15,11 +15,11 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.object_names import HAPROXY_RUN_DIR, SUPERLINK, SUPERLINK_POD
 from ..flower import in_pod
-from ..hub import clients
-from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
 from ..manifests import gateway
 from ..programs import access_program
+from ..rotation import clients
+from ..rotation.client_store import ClientStore
 from ..state import access_records
 from ..state.ledger import Ledger
 from ..state.partition_numbers import Book

@@ -23,7 +23,7 @@ from ..base.problems import require
 from ..checks.site_rules import render_problems
 from ..flower.cli import FlowerCLI
 from ..manifests import supernode
-from ..rotation import conditions
+from ..rotation import restart_conditions
 from ..sites.site import KeyResult, Restart, Site, SiteBackend, StepResult
 from ..state import records, site_indexes
 from . import online, partitions
@@ -250,7 +250,7 @@ class Rollout:
         begun = time.monotonic()
         with self._waiting, self.run.connect(site.hub) as hub:
             cli = FlowerCLI(hub, site.hub_namespace)
-            conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT, begun)
+            restart_conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT, begun)
 
     def _restart(self, name: str, files: Sequence[str], *, online: bool = True) -> None:
         """Restart what runs with older files; C(online): wait until it is online again, pool by pool."""
@@ -280,20 +280,20 @@ class Rollout:
             record = self.hub.ledger.read_sites()[0].get(name, records.empty_record(name))
             nodes = cli.nodes()
             if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in record["keys"].values()):
-                conditions.wait_no_run(cli, 0, self.run.say, _HEAL_WAY_OUT)
+                restart_conditions.wait_no_run(cli, 0, self.run.say, _HEAL_WAY_OUT)
             return
         found, unreadable = self.hub.ledger.read_sites()
-        away = conditions.away({*found, *self.sites}, found, unreadable, self.hub.ledger.read_book(), cli.nodes())
+        away = restart_conditions.offline_of({*found, *self.sites}, found, unreadable, self.hub.ledger.read_book(), cli.nodes())
         # With an unknown certificate, a SuperNode of this site may be offline already; a restart resolves this.
         away.pop(name, None)
         if away:
             absent = "; ".join(f"{site}: {words}" for site, words in away.items())
             raise ClusterError(f"SuperNodes are restarted one site after the other, while all others are online; {absent}.")
-        conditions.wait_no_run(cli, self.options.wait, self.run.say)
+        restart_conditions.wait_no_run(cli, self.options.wait, self.run.say)
 
     def _await_online(self, name: str, pool: str) -> None:
         found = self.hub.ledger.read_sites()[0]
-        if conditions.exemption(name, self.hub.ledger.read_book(), found):
+        if restart_conditions.exemption(name, self.hub.ledger.read_book(), found):
             return  # it is denied: do not wait for it
         seconds = self.sites[name].seconds
         nodes = [node for node, key in records.node_ids(found[name]).items() if key["pool"] == pool]

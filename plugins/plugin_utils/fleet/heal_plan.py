@@ -21,7 +21,7 @@ from typing import Any
 from ..base import formats
 from ..base.values import Object
 from ..kube import pod_health
-from ..rotation import conditions, site_proof
+from ..rotation import restart_conditions, site_proof
 from ..state import records
 from ..state.partition_numbers import Book
 
@@ -103,10 +103,10 @@ def plan(hub: Hub, pods: Mapping[str, Sequence[Object] | None], now: datetime.da
         after: for how long a pod must have been ready, and its node offline.
     """
     found = Plan()
-    serving = [site for site in hub.records if not conditions.exemption(site, hub.book, hub.records)]
+    serving = [site for site in hub.records if not restart_conditions.exemption(site, hub.book, hub.records)]
     # One that still serves with a key that leaves is not lost: it may compute for a run.
-    away = {site: keys for site in serving if (keys := conditions.not_serving(hub.records[site], hub.nodes))}
-    down = [site for site in serving if len(away.get(site, ())) == len(conditions.expected(hub.records[site]))]
+    away = {site: keys for site in serving if (keys := restart_conditions.not_serving(hub.records[site], hub.nodes))}
+    down = [site for site in serving if len(away.get(site, ())) == len(restart_conditions.expected_keys(hub.records[site]))]
     if len(serving) > 1 and down == serving:
         found.fault = (
             f"the SuperNodes of all {len(serving)} sites are offline, so the cause is at the hub or on the way to it, and no restart "
@@ -143,7 +143,7 @@ def _judged(
     """What is wrong with one, and what is done."""
     node = key["node_id"]
     status = str(hub.nodes.get(node, {}).get("status", "unknown to the SuperLink"))
-    own = [pod for pod in pods or () if site_proof.place(pod) == (key["pool"], key["name"])]
+    own = [pod for pod in pods or () if site_proof.key_of_pod(pod) == (key["pool"], key["name"])]
     pod = own[0] if own else {}
     ready = _ready_since(pod)
     tries = _tries(hub.records[site], node)

@@ -175,7 +175,7 @@ class Healer:
                 except ClusterError:  # an interrupted connection does not end the healing of all sites
                     if time.monotonic() - answered > _SILENCE:
                         raise
-                    outcomes.go_on()
+                    outcomes.require_playbook()
                     time.sleep(1)
                     continue
                 answered = now = time.monotonic()
@@ -208,7 +208,7 @@ class Healer:
                 for name in [name for name in due if name in open_batches]:
                     self.run.say(f"{name}: waiting for {', '.join(one.pod['metadata']['name'] for one in open_batches[name].lost)}")
                 if open_batches:
-                    outcomes.go_on()
+                    outcomes.require_playbook()
                     time.sleep(1)
         except Abandoned:
             raise

@@ -45,7 +45,7 @@ def wait(hub: Registry, sites: Mapping[str, KeyResult], outcomes: Outcomes) -> d
     _revoke(hub, superseded, outcomes)
     store = hub.client_store()
     if superseded:
-        store.bring()
+        store.publish_and_load()
     cli = FlowerCLI(hub.hub, hub.namespace)
     # The pods of a site whose keys were refused are not brought up to date.
     refused = {name for name, record in known.items() if any(key["fingerprint"] not in record["keys"] for key in sites[name].keys)}
@@ -54,7 +54,7 @@ def wait(hub: Registry, sites: Mapping[str, KeyResult], outcomes: Outcomes) -> d
     leaving = {name: keys for name in leaving if (keys := records.to_retire(known[name], nodes, by_hand=name in by_hand))}
     _unregister(hub, cli, leaving, nodes, outcomes)
     if leaving:
-        store.bring()
+        store.publish_and_load()
     for name in {*leaving, *superseded}:
         outcomes[name].changed = True
     return {name: _report(expected[name], nodes, denied.get(name)) for name in sites}

@@ -103,7 +103,7 @@ class Outcomes:
             outcome.msg = named_hosts(name, message)
             self.run.failed(name, outcome.msg)
 
-    def go_on(self) -> None:
+    def require_playbook(self) -> None:
         """Called before each step on a site.
 
         Raises:
@@ -123,7 +123,7 @@ class Outcomes:
         found: dict[str, Any] = {}
 
         def one(name: str) -> None:
-            self.go_on()
+            self.require_playbook()
             try:
                 found[name] = step(name)
             except ApplyFailed as error:

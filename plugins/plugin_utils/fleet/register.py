@@ -14,10 +14,10 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
 from ..flower.cli import FlowerCLI
-from ..hub import clients
-from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
 from ..pki import certificates as pki
+from ..rotation import clients
+from ..rotation.client_store import ClientStore
 from ..sites.site import KeyResult, Run
 from ..state import access_records, key_claims, records
 from ..state.ledger import Ledger
@@ -114,7 +114,7 @@ class Registry:
                 self.run.note(name, certificates=access_records.certificate_facts(final[name], "issued"))
         if registered:
             # The gateway needs the owners of the new keys.
-            self.client_store().bring()
+            self.client_store().publish_and_load()
         check = self.run.check
         return Registered(
             changed=set(changed),

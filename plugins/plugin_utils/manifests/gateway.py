@@ -9,7 +9,7 @@ accounts. Where metrics are on, 9093 lets their exporter make two reading calls 
 read what was counted by site, with a shared secret. Every refusal is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
 
 Sites authenticate with client certificates (CN: the site, O: the federation). Who is denied, and which
-certificates were revoked, stands in the ConfigMap C(superlink-clients), which hub/clients.py writes and this renderer
+certificates were revoked, stands in the ConfigMap C(superlink-clients), which rotation/clients.py writes and this renderer
 does not: it follows the ledger, and a run that only renders must not undo a denial.
 """
 

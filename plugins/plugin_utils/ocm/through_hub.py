@@ -22,9 +22,9 @@ from ..apply.wait import Clock
 from ..base.errors import ClusterError
 from ..base.names import keys_secret
 from ..base.object_names import TRUST_CONFIG
-from ..hub.authority import trust_bundle
 from ..kube.client import Cluster
 from ..manifests import site_jobs
+from ..rotation.authority import trust_bundle
 from ..site_keys import keys, public, shipped
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, hub_reader, key_work, leaving, nodes_work

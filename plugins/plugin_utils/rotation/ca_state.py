@@ -21,8 +21,8 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..hub.authority import Authority
 from ..pki import certificates
+from .authority import Authority
 
 STARTED = "federated.flower/rotation-started"
 SWITCHED_AT = "federated.flower/rotation-switched"

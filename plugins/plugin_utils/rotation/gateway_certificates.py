@@ -29,12 +29,12 @@ from ..base.object_names import (
     SUPERLINK_POD,
 )
 from ..flower import in_pod
-from ..hub.certificate_plan import SUBJECT, entries_of
 from ..kube.client import Cluster
 from ..pki import certificates, chain
 from ..programs import gateway_program
 from . import machine
 from .ca_state import State
+from .certificate_plan import SUBJECT, entries_of
 
 _CERTIFICATE = "/certs/tls.pem"  # as the configuration names it
 _SHOWN = 600  # characters of what HAProxy says
@@ -47,7 +47,7 @@ def needed_names(publication: Mapping[str, str]) -> list[str]:
     return [*found["dns"], *found["ip"]]
 
 
-def names_of(found: Mapping[str, str], ours: str, publication: Mapping[str, str]) -> list[str]:
+def names_to_issue(found: Mapping[str, str], ours: str, publication: Mapping[str, str]) -> list[str]:
     """Names for the next certificate of the gateway: all of the one in its Secret, if it is of a CA of ours (PEM), and those that are needed."""
     needed = needed_names(publication)
     if not is_usable(found) or not any(chain.signed_by(found["tls.crt"], ca) for ca in certificates.split(ours)):
@@ -75,7 +75,7 @@ def issue(ca: certificates.Issued, names: Sequence[str], lifetime: datetime.time
     return entries_of(certificates.issue(ca, SUBJECT, list(names), lifetime), ca)
 
 
-def leaf(found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime) -> machine.Leaf:
+def leaf_facts(found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime) -> machine.Leaf:
     """What the state machine needs of the certificate in a Secret (decoded entries).
 
     Args:

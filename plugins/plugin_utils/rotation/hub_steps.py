@@ -18,7 +18,6 @@ from ..base.certificate_names import next_server_name
 from ..base.errors import ClusterError
 from ..base.object_names import CA_SECRET, FEDERATION_CONFIG, GATEWAY_NEXT_SECRET, SUPERLINK
 from ..base.secret_data import encode, entries, secret
-from ..hub.authority import DAMAGED, trust_bundle
 from ..kube import stuck_pods
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER, Cluster
@@ -27,6 +26,7 @@ from ..pki import certificates, chain
 from ..state.audit_notes import of_objects
 from . import ca_state as ca
 from . import gateway_certificates, machine
+from .authority import DAMAGED, trust_bundle
 from .ca_state import State
 from .gateway_certificates import Gateway
 
@@ -128,9 +128,9 @@ class Hub:
         return machine.Facts(
             now=now,
             published=trust_bundle(reported["ca.crt"]),
-            leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(reported), shown[0], now),
-            extra=gateway_certificates.leaf(extra, state, gateway_certificates.next_names(gateway_certificates.names_in(own)), tried, now),
-            current_good=state is None or not gateway_certificates.has_expired(certificates.describe(state.authority.current.certificate), now),
+            leaf=gateway_certificates.leaf_facts(own, state, gateway_certificates.needed_names(reported), shown[0], now),
+            test_leaf=gateway_certificates.leaf_facts(extra, state, gateway_certificates.next_names(gateway_certificates.names_in(own)), tried, now),
+            current_valid=state is None or not gateway_certificates.has_expired(certificates.describe(state.authority.current.certificate), now),
         )
 
     # ---- steps -------------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class Hub:
                 self._change_ca(changes[step.name])
             elif step.name == machine.BEGIN:
                 new = certificates.make_ca(certificates.ca_name(self.settings.federation, "federation CA"), self.settings.ca_lifetime)
-                self._change_ca(lambda state: ca.begin(state, new, now), certificates=[public(CA_SECRET, new.certificate)])
+                self._change_ca(lambda state: ca.begin(state, new, now), certificates=[issued_facts(CA_SECRET, new.certificate)])
             elif step.name == machine.PUBLISH:  # for sites that join
                 self.note(objects=apply_trust(self.cluster, self.publication(), self.ca()[1].bundle))
             elif step.name == machine.ISSUE:
@@ -165,7 +165,7 @@ class Hub:
                 names = gateway_certificates.next_names(self._signer()[1])
                 self._write_leaf(GATEWAY_NEXT_SECRET, gateway_certificates.issue(signer, names, self.settings.lifetime))
             elif step.name == machine.SERVE_NEXT:  # a new file takes a reload
-                self.bring_files()
+                self.refresh_files()
                 self._wait_served(next_server_name(self.publication()["data"]["server_name"]), self.secret(GATEWAY_NEXT_SECRET)["tls.crt"])
             elif step.name == machine.REMOVE_NEXT:
                 self._remove_next()
@@ -183,7 +183,7 @@ class Hub:
         live["data"] = {name: encode(value) for name, value in state.authority.entries().items()}
         self.cluster.replace(live)
         words = f"the rotation of the CA is {'complete' if state.phase == ca.IDLE else state.phase}"
-        self.note(objects=changed("Secret", live), words=[words], **facts)
+        self.note(objects=changed_facts("Secret", live), words=[words], **facts)
 
     def issue(self) -> None:
         """Put a new certificate of the current CA into the gateway's Secret."""
@@ -202,21 +202,21 @@ class Hub:
         if not signer:
             state = self.ca()[1]
             signer, ours = state.authority.current, state.bundle
-        return signer, gateway_certificates.names_of(self.secret(self.gateway.secret()), ours, self.publication()["data"])
+        return signer, gateway_certificates.names_to_issue(self.secret(self.gateway.secret()), ours, self.publication()["data"])
 
     def _write_leaf(self, name: str, data: Mapping[str, str]) -> None:
         wanted = secret(self.settings.federation, self.settings.namespace, name, data, application="superlink")
         outcome = apply_objects(self.cluster, [wanted])
-        self.note(objects=of_objects(outcome.objects), certificates=[public(name, data["tls.crt"])])
+        self.note(objects=of_objects(outcome.objects), certificates=[issued_facts(name, data["tls.crt"])])
 
     def serve(self) -> None:
         """Have the gateway serve what is in its Secret: at once through its runtime API, and by its files for later."""
         found = self.secret(self.gateway.secret())
         self.warnings += self.gateway.push(found["tls.crt"] + found["tls.key"])
-        self.bring_files()
+        self.refresh_files()
         self._wait_served(self.publication()["data"]["server_name"], found["tls.crt"])
 
-    def bring_files(self) -> None:
+    def refresh_files(self) -> None:
         """Have the kubelet update the files of the gateway's pod now; the gateway loads them."""
         stuck_pods.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, SUPERLINK))
 
@@ -237,16 +237,16 @@ class Hub:
             uid = live["metadata"]["uid"]
             self.cluster.delete("v1", "Secret", GATEWAY_NEXT_SECRET, namespace, uid=uid, propagation="Background")
         self.note(objects=of_objects([{"kind": "Secret", "namespace": namespace, "name": GATEWAY_NEXT_SECRET, "change": "deleted"}]))
-        self.bring_files()
+        self.refresh_files()
 
 
-def public(name: str, certificate: str) -> dict[str, str]:
+def issued_facts(name: str, certificate: str) -> dict[str, str]:
     """The audit facts of a certificate that was issued."""
     facts = certificates.describe(certificate)
     return {"change": "issued", "name": name, **{key: facts[key] for key in ("serial", "fingerprint", "not_after")}}
 
 
-def changed(kind: str, written: Mapping[str, Any], sha256: str = "") -> list[dict[str, str]]:
+def changed_facts(kind: str, written: Mapping[str, Any], sha256: str = "") -> list[dict[str, str]]:
     """The audit facts of a changed object."""
     where = {key: written["metadata"][key] for key in ("namespace", "name")}
     return of_objects([{"kind": kind, **where, "change": "changed", "sha256": sha256}])
@@ -267,4 +267,4 @@ def apply_trust(cluster: Cluster, live: dict[str, Any], bundle: str) -> list[dic
     wanted["data"] = {**wanted.get("data", {}), "ca.crt": bundle}
     cluster.apply(wanted)
     del wanted["metadata"]["resourceVersion"]
-    return changed("ConfigMap", wanted, content_digest(wanted))
+    return changed_facts("ConfigMap", wanted, content_digest(wanted))

@@ -2,14 +2,12 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a CA rotation does next. Pure: facts in, one step or a wait with its reason out.
+"""The next step of a rotation of the CA. Pure: from facts to a step, or to a wait and its reason.
 
-The only state is in the clusters (C(state)), and what sites accepted is valid for one run only. Every
-step writes one object, and can be repeated; so whenever a control node dies, the next one starts with
-the same question and reaches the same result.
+All state is in the clusters (C(ca_state)); what SuperNodes accepted counts for the present run only. Every step writes one object and
+can be repeated, so a rotation that was interrupted continues with the next run.
 
-The order is that of the only safe path: trust is widened before anything is served that needs it, and narrowed after
-nothing is served that needs it. A site that cannot be asked stops the rotation in its phase.
+Sites trust a CA before its certificates are served, and as long as they are. A site that cannot be tested stops the rotation in its phase.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ ISSUE = "issue"
 SERVE = "serve"
 ISSUE_NEXT = "issue_next"
 SERVE_NEXT = "serve_next"
-ASK = "ask"
+TEST_SITES = "test_sites"
 SWITCH = "switch"
 DROP = "drop"
 REMOVE_NEXT = "remove_next"
@@ -43,7 +41,7 @@ WORDS = {
     SERVE: "serve it",
     ISSUE_NEXT: "issue a certificate of the next CA for the test name",
     SERVE_NEXT: "serve it under that name",
-    ASK: "deploy the CA bundle to every site and test it with every SuperNode",
+    TEST_SITES: "deploy the CA bundle to every site and test it with every SuperNode",
     SWITCH: "let the next CA sign",
     DROP: "remove the previous CA from the CA bundle",
     REMOVE_NEXT: "remove the test certificate",
@@ -62,13 +60,13 @@ class Leaf:
     Attributes:
         serial: of the certificate in its Secret, hex; empty when there is none.
         issuer: C(BY_CURRENT), C(BY_NEXT) or C(BY_OTHER).
-        good: whether it may be served: not expired, with all names.
+        valid: whether it may be served: not expired, with all names.
         served: serial that the gateway serves; empty when it could not be read.
     """
 
     serial: str = ""
     issuer: str = BY_OTHER
-    good: bool = True
+    valid: bool = True
     served: str = ""
 
 
@@ -77,16 +75,16 @@ class Site:
     """What a site reported in this run.
 
     Attributes:
-        trust: the certificates in its cluster that its SuperNodes trust, PEM; None when it was not asked.
-        accepts: serials that each of its SuperNodes received in a new connection and accepted.
-        trouble: why it reported no more than that; empty when there are no faults, or when it was not asked.
-        excused: why it need not be asked; empty when it must.
+        trust: the CA bundle in its cluster, PEM; None when it was not tested.
+        accepts: serials that all of its SuperNodes accepted in a new connection.
+        trouble: why it did not accept all; empty when it did, or was not tested.
+        exempt: why it need not be tested; empty when it must.
     """
 
     trust: str | None = None
     accepts: frozenset[str] = frozenset()
     trouble: str = ""
-    excused: str = ""
+    exempt: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,23 +93,23 @@ class Facts:
 
     Attributes:
         now: the present.
-        asked: whether a rotation is requested or due.
+        requested: whether a rotation was requested, or is due.
         grace: how long the previous CA stays trusted.
         published: what the hub publishes for sites to trust, PEM.
         leaf: the gateway's certificate.
-        extra: the certificate under the test name.
-        current_good: whether the current CA has not expired. Certificates of an expired one are not accepted.
+        test_leaf: the certificate under the test name.
+        current_valid: whether the current CA has not expired. Certificates of an expired one are not accepted.
         sites: name -> what it reported.
-        force: skip sites that cannot be asked.
+        force: whether to go on without sites that cannot be tested.
     """
 
     now: datetime.datetime
-    asked: bool = False
+    requested: bool = False
     grace: datetime.timedelta = datetime.timedelta()
     published: str = ""
     leaf: Leaf = field(default_factory=Leaf)
-    extra: Leaf = field(default_factory=Leaf)
-    current_good: bool = True
+    test_leaf: Leaf = field(default_factory=Leaf)
+    current_valid: bool = True
     sites: Mapping[str, Site] = field(default_factory=dict)
     force: bool = False
 
@@ -122,7 +120,7 @@ class Step:
 
     Attributes:
         name: one of the names above.
-        why: for people: what it is waiting for, or for what the step is good.
+        why: for people: what the step does, or what is waited for.
         sites: names of the affected sites.
         until: when waiting ends without a run, or None.
     """
@@ -138,19 +136,19 @@ class Step:
         return self.name == WAIT and self.until is None
 
 
-def needed(state: State, facts: Facts) -> frozenset[str]:
+def needed_serials(state: State, facts: Facts) -> frozenset[str]:
     """Serials that every SuperNode must accept in the current phase."""
     if state.phase != ca.ADDING:
         return frozenset({facts.leaf.serial})
     # An expired certificate is never accepted, and that is why the CA is replaced.
-    alive = facts.current_good and facts.leaf.good and facts.leaf.issuer == BY_CURRENT
-    return frozenset({facts.extra.serial, *([facts.leaf.serial] if alive else [])})
+    alive = facts.current_valid and facts.leaf.valid and facts.leaf.issuer == BY_CURRENT
+    return frozenset({facts.test_leaf.serial, *([facts.leaf.serial] if alive else [])})
 
 
 def next_step(state: State, facts: Facts) -> Step:
     """The next step, from the CA as in its Secret and what else is known."""
     if state.phase == ca.IDLE:
-        return _step(BEGIN) if facts.asked else _step(DONE)
+        return _step(BEGIN) if facts.requested else _step(DONE)
     return _hub(state, facts) or _sites(state, facts) or _advance(state, facts)
 
 
@@ -160,30 +158,29 @@ def _hub(state: State, facts: Facts) -> Step | None:
         return _step(PUBLISH)
     # Certificates of an expired CA are not accepted, and a lost one cannot sign: then the old certificate stays
     # until the next CA signs.
-    able = state.phase != ca.ADDING or (facts.current_good and bool(state.authority.current.key))
-    if able and (facts.leaf.issuer != BY_CURRENT or not facts.leaf.good or not facts.leaf.serial):
+    can_issue = state.phase != ca.ADDING or (facts.current_valid and bool(state.authority.current.key))
+    if can_issue and (facts.leaf.issuer != BY_CURRENT or not facts.leaf.valid or not facts.leaf.serial):
         return _step(ISSUE)
     if facts.leaf.serial and facts.leaf.served != facts.leaf.serial:
         return _step(SERVE)
     if state.phase == ca.ADDING:
-        if facts.extra.issuer != BY_NEXT or not facts.extra.good or not facts.extra.serial:
+        if facts.test_leaf.issuer != BY_NEXT or not facts.test_leaf.valid or not facts.test_leaf.serial:
             return _step(ISSUE_NEXT)
-        if facts.extra.served != facts.extra.serial:
+        if facts.test_leaf.served != facts.test_leaf.serial:
             return _step(SERVE_NEXT)
     return None
 
 
 def _sites(state: State, facts: Facts) -> Step | None:
     """What sites must report before the rotation may continue."""
-    wanted = needed(state, facts)
+    wanted = needed_serials(state, facts)
     open_sites = [
         (name, site)
         for name, site in sorted(facts.sites.items())
-        if not site.excused and (site.trust != state.bundle or not wanted <= site.accepts)
+        if not site.exempt and (site.trust != state.bundle or not wanted <= site.accepts)
     ]
-    unasked = tuple(name for name, site in open_sites if not site.trouble)
-    if unasked:
-        return _step(ASK, sites=unasked)
+    if untested := tuple(name for name, site in open_sites if not site.trouble):
+        return _step(TEST_SITES, sites=untested)
     if open_sites and not facts.force:
         why = "; ".join(f"{name}: {site.trouble}" for name, site in open_sites)
         return Step(WAIT, why, tuple(name for name, _site in open_sites))
@@ -191,7 +188,7 @@ def _sites(state: State, facts: Facts) -> Step | None:
 
 
 def _advance(state: State, facts: Facts) -> Step:
-    """All have the result of this phase: start the next one."""
+    """The step that ends the phase, after all sites have passed it."""
     if state.phase == ca.ADDING:
         return _step(SWITCH)
     if state.phase == ca.SWITCHED:
@@ -199,7 +196,7 @@ def _advance(state: State, facts: Facts) -> Step:
         if facts.now < until:
             return Step(WAIT, f"waiting until {until.isoformat(timespec='seconds')}, then the previous CA is dropped", (), until)
         return _step(DROP)
-    return _step(REMOVE_NEXT) if facts.extra.serial else _step(FINISH)
+    return _step(REMOVE_NEXT) if facts.test_leaf.serial else _step(FINISH)
 
 
 def _step(name: str, sites: tuple[str, ...] = ()) -> Step:
@@ -219,21 +216,21 @@ def outlook(state: State, facts: Facts, new: certificates.Issued | None = None) 
         steps.append(step)
         if step.name == WAIT:
             return steps
-        state, facts = after(step, state, facts, new)
+        state, facts = after_step(step, state, facts, new)
 
 
-def after(step: Step, state: State, facts: Facts, new: certificates.Issued | None = None) -> tuple[State, Facts]:
+def after_step(step: Step, state: State, facts: Facts, new: certificates.Issued | None = None) -> tuple[State, Facts]:
     """CA and facts after a successful step, as far as this module uses them. C(new): the CA that C(BEGIN) creates."""
     if step.name == BEGIN:
         if new is None:
             raise ValueError("a step that creates a CA needs one")
-        return ca.begin(state, new, facts.now), replace(facts, extra=Leaf(), asked=False)
+        return ca.begin(state, new, facts.now), replace(facts, test_leaf=Leaf(), requested=False)
     if step.name == SWITCH:
-        return ca.switch(state, facts.now), replace(facts, leaf=replace(facts.leaf, issuer=BY_OTHER), current_good=True)
+        return ca.switch(state, facts.now), replace(facts, leaf=replace(facts.leaf, issuer=BY_OTHER), current_valid=True)
     if step.name == DROP:
         return ca.drop(state), facts
     if step.name == FINISH:
-        return ca.finish(state), replace(facts, asked=False)
+        return ca.finish(state), replace(facts, requested=False)
     if step.name == PUBLISH:
         return state, replace(facts, published=state.bundle)
     if step.name == ISSUE:
@@ -241,10 +238,10 @@ def after(step: Step, state: State, facts: Facts, new: certificates.Issued | Non
     if step.name == SERVE:
         return state, replace(facts, leaf=replace(facts.leaf, served=facts.leaf.serial))
     if step.name == ISSUE_NEXT:
-        return state, replace(facts, extra=Leaf("next", BY_NEXT, True, facts.extra.served))
+        return state, replace(facts, test_leaf=Leaf("next", BY_NEXT, True, facts.test_leaf.served))
     if step.name == SERVE_NEXT:
-        return state, replace(facts, extra=replace(facts.extra, served=facts.extra.serial))
+        return state, replace(facts, test_leaf=replace(facts.test_leaf, served=facts.test_leaf.serial))
     if step.name == REMOVE_NEXT:
-        return state, replace(facts, extra=Leaf())
-    accepting = Site(state.bundle, needed(state, facts))
+        return state, replace(facts, test_leaf=Leaf())
+    accepting = Site(state.bundle, needed_serials(state, facts))
     return state, replace(facts, sites={**facts.sites, **dict.fromkeys(step.sites, accepting)})

@@ -21,9 +21,9 @@ from ..base.addresses import split_address
 from ..base.certificate_names import next_server_name
 from ..base.labels import POOL_LABEL
 from ..base.object_names import OPS_PORT
-from ..hub.authority import trust_bundle
 from ..state.partition_numbers import Book
-from . import conditions, machine
+from . import machine, restart_conditions
+from .authority import trust_bundle
 from .ca_state import ADDING, State
 
 NOW, NEXT = "now", "next"
@@ -65,16 +65,16 @@ class Proof:
     seconds: int = 120
 
 
-def digest(text: str) -> str:
+def file_digest(text: str) -> str:
     """As reported by C(site_program) for a file."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def wanted(state: State, facts: machine.Facts) -> dict[str, str]:
+def wanted_serials(state: State, facts: machine.Facts) -> dict[str, str]:
     """What SuperNodes are asked in the current phase: C(now) and C(next) -> serial; empty to accept any."""
-    needed = machine.needed(state, facts)
+    needed = machine.needed_serials(state, facts)
     asked = {NOW: facts.leaf.serial if facts.leaf.serial in needed else ""}
-    return {**asked, NEXT: facts.extra.serial} if state.phase == ADDING else asked
+    return {**asked, NEXT: facts.test_leaf.serial} if state.phase == ADDING else asked
 
 
 def has_sidecar(pod: Object) -> bool:
@@ -82,7 +82,7 @@ def has_sidecar(pod: Object) -> bool:
     return any(container["name"] == SIDECAR for container in pod["spec"].get("initContainers") or [])
 
 
-def place(pod: Object) -> tuple[str, str]:
+def key_of_pod(pod: Object) -> tuple[str, str]:
     """Pool and name of the key of this pod in the ledger: its index, or in a DaemonSet pool its node."""
     labels = pod["metadata"].get("labels") or {}
     name = labels.get(INDEX_LABEL) or pod["metadata"]["name"].rpartition("-")[2]
@@ -99,7 +99,7 @@ def is_running(pod: Object) -> bool:
     return any(status["name"] == CONTAINER and "running" in (status.get("state") or {}) for status in statuses)
 
 
-def argument(pod: Object, option: str, name: str = CONTAINER) -> str:
+def container_argument(pod: Object, option: str, name: str = CONTAINER) -> str:
     """What a container of this pod, by default the SuperNode, was started with; empty when the option is not there."""
     for container in pod["spec"]["containers"]:
         if container["name"] == name:
@@ -108,7 +108,7 @@ def argument(pod: Object, option: str, name: str = CONTAINER) -> str:
     return ""
 
 
-def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: float) -> dict[str, Any]:
+def probe_request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: float) -> dict[str, Any]:
     """What to ask in this live pod.
 
     Args:
@@ -121,8 +121,8 @@ def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: 
     if has_sidecar(pod):
         probes = {label: {"port": OPS_PORT, "path": f"/probe/{label}"} for label in serials}
     else:
-        host, port = split_address(argument(pod, "--superlink"))
-        files["trust"] = argument(pod, "--root-certificates")
+        host, port = split_address(container_argument(pod, "--superlink"))
+        files["trust"] = container_argument(pod, "--root-certificates")
         # A SuperNode verifies the host that it connects to.
         names = {NOW: host, NEXT: next_server_name(server_name)}
         probes = {label: {"host": host, "port": port, "name": names[label], "trust": files["trust"]} for label in serials}
@@ -134,7 +134,7 @@ def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: 
 def is_stale(answer: Object, bundle: str) -> bool:
     """Whether this SuperNode runs with another CA bundle than its cluster has: only a restart loads it."""
     trust = answer.get("held", {}).get("trust")
-    return trust is not None and not (trust.get("loaded") and trust.get("sha256") == digest(bundle))
+    return trust is not None and not (trust.get("loaded") and trust.get("sha256") == file_digest(bundle))
 
 
 def judge(expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any]], serials: Mapping[str, str]) -> tuple[list[str], str]:
@@ -173,18 +173,18 @@ def describe_probe(seen: Mapping[str, str]) -> str:
     return seen.get("error") or "not asked"
 
 
-def members(book: Book, found: Mapping[str, conditions.Record], reached: Iterable[str]) -> dict[str, dict[str, Any]]:
+def members(book: Book, found: Mapping[str, restart_conditions.Record], reached: Iterable[str]) -> dict[str, dict[str, Any]]:
     """All sites of the ledger and of this run, which may have to report.
 
     Returns:
-        Site -> C(expected) (its keys: C(pool), C(name), C(node_id)), C(excused) (why it need not be asked, or empty) and
+        Site -> C(expected) (its keys: C(pool), C(name), C(node_id)), C(exempt) (why it need not be asked, or empty) and
         C(here) (whether this run reaches it).
     """
     here = set(reached)
     return {
         site: {
-            "expected": conditions.expected(found[site]) if site in found else [],
-            "excused": conditions.exemption(site, book, found),
+            "expected": restart_conditions.expected_keys(found[site]) if site in found else [],
+            "exempt": restart_conditions.exemption(site, book, found),
             "here": site in here,
         }
         for site in sorted({*found, *here})
@@ -195,8 +195,8 @@ def site_facts(fleet: Mapping[str, Mapping[str, Any]], reports: Mapping[str, Rep
     """What the state machine needs of each site: see C(members); sites that were not asked yet have no report."""
     sites = {}
     for name, entry in fleet.items():
-        if entry["excused"]:
-            sites[name] = machine.Site(excused=entry["excused"])
+        if entry["exempt"]:
+            sites[name] = machine.Site(exempt=entry["exempt"])
         elif name in reports:
             report = reports[name]
             trust = None if report["trust"] is None else trust_bundle(report["trust"])

@@ -14,18 +14,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..base.object_names import GATEWAY_SECRET
-from ..hub.authority import trusted
-from ..hub.certificate_plan import BUILTIN, CERT_MANAGER, EXISTING
+from ..base.object_names import BUILTIN, CERT_MANAGER, EXISTING, GATEWAY_SECRET
 from ..pki import certificates, chain
 from . import machine
+from .authority import is_trusted
 from .ca_state import IDLE, State
 
 DUE = "due"
 ASKED = "it was requested"
 UNSERVED = "it was issued, but the gateway does not serve it yet"
 
-# Parts of a rotation (C(rounds.Rotation)), each of which replaces one target or more, in their order.
+# Parts of a rotation (C(rotation_run.Rotation)), each of which replaces one target or more, in their order.
 PARTS = LEAF, CA, SITES, SECRETS = "leaf", "ca", "sites", "secrets"
 
 _ELSEWHERE = {
@@ -96,7 +95,7 @@ class RotationInputs:
         """Why the CA signs nothing that sites accept, or None."""
         if self.state is None:
             return None
-        if not self.facts.current_good:
+        if not self.facts.current_valid:
             return "the CA has expired"
         return None if self.state.authority.current.key else "the key of the CA is lost"
 
@@ -121,7 +120,7 @@ class RotationInputs:
             return None
         if self.secret != GATEWAY_SECRET:
             why = f"the gateway still serves Secret {self.secret}, of another source"
-        elif self.signer and trusted(self.leaf.get("tls.crt", ""), self.facts.published, self.now) and not self.has_own_leaf:
+        elif self.signer and is_trusted(self.leaf.get("tls.crt", ""), self.facts.published, self.now) and not self.has_own_leaf:
             why = f"the gateway still serves a certificate of a previous CA in Secret {self.secret}"
         else:
             return None
@@ -216,7 +215,7 @@ class CaTarget(Target):
         """See C(Target). The steps of the machine."""
         if inputs.state is None:
             return ""
-        facts = replace(inputs.facts, asked=inputs.state.phase == IDLE, sites=sites)
+        facts = replace(inputs.facts, requested=inputs.state.phase == IDLE, sites=sites)
         steps = machine.outlook(inputs.state, facts, certificates.make_ca("the next CA", datetime.timedelta(days=1)))
         return "; ".join(step.why + (f" ({', '.join(step.sites)})" if step.sites else "") for step in steps)
 

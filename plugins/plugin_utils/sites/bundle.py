@@ -20,8 +20,8 @@ from ..base.formats import named_hosts
 from ..base.problems import require
 from ..base.values import Object
 from ..checks import dataset_checks
-from ..hub.authority import trust_bundle
 from ..pki import certificates, keypairs, library
+from ..rotation.authority import trust_bundle
 from ..rotation.site_proof import Proof
 from ..site_keys import keys, public
 from ..spec.part_spec import NOTHING

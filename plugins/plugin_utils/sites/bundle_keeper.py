@@ -28,10 +28,10 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.names import PUBLIC_KEYS
 from ..base.plain_data import digest
-from ..hub import clients
-from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
 from ..pki import certificates, signatures
+from ..rotation import clients
+from ..rotation.client_store import ClientStore
 from ..site_keys import public
 from ..site_keys.reply import Reply
 from ..state.ledger import Ledger
@@ -67,7 +67,7 @@ class BundleChange:
 
 
 class Keeper:
-    """See above.
+    """The bundle of one site, with its record on the hub.
 
     Args:
         site: inventory name of the site.

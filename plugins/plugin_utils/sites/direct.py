@@ -29,7 +29,7 @@ from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..manifests import clientapp, supernode
 from ..marks import owners, proof
-from ..rotation import restart
+from ..rotation import outdated_pods
 from ..rotation.site_proof import Proof
 from ..spec.site_spec import DAEMON_SET
 from ..state.ledger import NEW, Ledger
@@ -223,7 +223,7 @@ class Backend(SiteBackend):
                 result["restarted"] += [pod["metadata"]["name"] for pod in found]
                 continue
             wanted.gate()
-            result["restarted"] += restart.replace(self.cluster, site.namespace, site.federation, found, site.seconds, self._note)
+            result["restarted"] += outdated_pods.replace_pods(self.cluster, site.namespace, site.federation, found, site.seconds, self._note)
             wanted.online(pool)
         result["renewed"] = bool(wanted.mark)
 
@@ -256,7 +256,7 @@ class Backend(SiteBackend):
 
     def restart_pods(self, pods: Sequence[Object]) -> None:
         """See C(site.SiteBackend)."""
-        restart.delete(self.cluster, self.site.namespace, pods, self._note)
+        outdated_pods.delete_pods(self.cluster, self.site.namespace, pods, self._note)
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.SiteBackend)."""

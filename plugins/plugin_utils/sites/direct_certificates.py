@@ -18,14 +18,14 @@ from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, keys_secret
 from ..base.object_names import HAPROXY_CONFIG_DIR, SUPEREXEC, SUPERNODE, TRUST_CONFIG
 from ..flower import in_pod
-from ..hub.authority import trust_bundle
 from ..kube import stuck_pods
 from ..kube.client import Cluster
 from ..manifests import sidecar
 from ..marks import proof
 from ..rights import ask
 from ..rights.need import ROTATE
-from ..rotation import restart, site_proof
+from ..rotation import outdated_pods, site_proof
+from ..rotation.authority import trust_bundle
 from ..rotation.hub_steps import apply_trust
 from ..site_keys import keys
 from ..spec.site_spec import SiteSpec
@@ -76,13 +76,13 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
     if not in_pod.may_run(cluster, spec.namespace, name):
         return "", f"{unknown}the right to exec in it is missing"
     try:
-        command = ["sh", "-c", _LOADED, site_proof.digest(sidecar.configuration(spec))]
+        command = ["sh", "-c", _LOADED, site_proof.file_digest(sidecar.configuration(spec))]
         if cluster.exec(pod["metadata"]["namespace"], name, site_proof.SIDECAR, command, timeout=_SECONDS).rc != 0:
             return "", f"{unknown}its sidecar does not have the new configuration yet"
-        request = site_proof.request(pod, spec.verified_name, {site_proof.NOW: ""}, 0)
+        request = site_proof.probe_request(pod, spec.verified_name, {site_proof.NOW: ""}, 0)
         clock = Clock(seconds)
         while True:
-            seen = restart.run_site_program(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
+            seen = outdated_pods.run_site_program(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
             if seen.get("serial"):
                 return "", ""
             if not clock.tick():
@@ -118,7 +118,7 @@ def old(
         if kind == "Secret":
             return secret_digests(name)
         data = (cluster.get("v1", kind, name, site.namespace) or {}).get("data") or {}
-        return {entry: site_proof.digest(value) for entry, value in data.items()}
+        return {entry: site_proof.file_digest(value) for entry, value in data.items()}
 
     def is_old(pod: dict[str, Any], container: str) -> bool:
         wanted = {}
@@ -128,19 +128,19 @@ def old(
                     return True  # what it will read does not exist yet
                 raise ClusterError(f"{kind} {site.namespace}/{name} on {cluster.name} has no entry {entry}")
             wanted[path] = digests(kind, name)[entry]
-        return restart.is_old(cluster, pod, container, wanted)
+        return outdated_pods.is_outdated(cluster, pod, container, wanted)
 
     for pod in cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, SUPERNODE, CLIENTAPP)):
         # The SuperNode, and the SuperExec beside it or in the pod of a ClientApp. Each may restart alone.
         present = {container["name"] for container in pod["spec"]["containers"]}
         if any(is_old(pod, name) for name in _READS if name in present):
-            found.setdefault(site_proof.place(pod)[0], []).append(pod)
+            found.setdefault(site_proof.key_of_pod(pod)[0], []).append(pod)
     return dict(sorted(found.items()))
 
 
 def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[tuple[str, tuple[str, str], str]]:
     """Path, the object that it comes from, and the entry, of those of C(files) that a container reads."""
-    pool, name = site_proof.place(pod)
+    pool, name = site_proof.key_of_pod(pod)
     places = {
         "trust": (("ConfigMap", TRUST_CONFIG), "ca.crt"),
         "key": (("Secret", keys_secret(pool)), name),
@@ -152,7 +152,7 @@ def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[t
     other = "loopback" if trusts_hub else "trust"
     found = []
     for kind in files:
-        path = site_proof.argument(pod, FILES[kind], container)
+        path = site_proof.container_argument(pod, FILES[kind], container)
         if path and kind in _READS[container] and kind != other:
             found.append((path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind]))
     return found
@@ -205,13 +205,13 @@ def require_own(trusted: str, bundle: str) -> None:
 
 
 def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof, deadline: float, trust: str) -> dict[str, Any]:
-    pool, name = site_proof.place(pod)
+    pool, name = site_proof.key_of_pod(pod)
     report = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
     while True:
         seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
-        asked = site_proof.request(pod, wanted.server_name, wanted.wanted, seconds)
+        asked = site_proof.probe_request(pod, wanted.server_name, wanted.wanted, seconds)
         try:
-            answer = restart.run_site_program(cluster, pod, site_proof.CONTAINER, asked, seconds + 60)
+            answer = outdated_pods.run_site_program(cluster, pod, site_proof.CONTAINER, asked, seconds + 60)
         except ClusterError as error:
             return report | {"error": error.message}
         stale = site_proof.is_stale(answer, trust)

@@ -22,7 +22,7 @@ from ..kube.client import Cluster
 from ..manifests import sidecar
 from ..marks import proof
 from ..programs import way_program
-from ..rotation import restart, site_proof
+from ..rotation import outdated_pods, site_proof
 from ..spec.site_spec import PoolSpec, SiteSpec
 from .site import Facts
 
@@ -163,8 +163,8 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], add
     if not running:
         return {"error": f"none of its SuperNodes runs: {pod_health.summary(own)}"}
     pod = min(running, key=lambda one: str(one["metadata"]["name"]))
-    host, port = split_address(site_proof.argument(pod, "--superlink"))
-    trusted = site_proof.argument(pod, "--root-certificates")
+    host, port = split_address(site_proof.container_argument(pod, "--superlink"))
+    trusted = site_proof.container_argument(pod, "--root-certificates")
     request = {
         "hub": list(split_address(spec.http_proxy.address if spec.has_proxy else address)),
         "hop": {"host": host, "port": port, "trust": trusted},
@@ -175,8 +175,8 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], add
     measured, clock = ask_apps(cluster, pod, site_proof.CONTAINER, request)
     trust: Facts = {"serial": "none, since there is no TLS"}
     if trusted:
-        asked = site_proof.request(pod, server_name, {site_proof.NOW: ""}, 1)
-        trust = restart.run_site_program(cluster, pod, site_proof.CONTAINER, asked)["seen"][site_proof.NOW]
+        asked = site_proof.probe_request(pod, server_name, {site_proof.NOW: ""}, 1)
+        trust = outdated_pods.run_site_program(cluster, pod, site_proof.CONTAINER, asked)["seen"][site_proof.NOW]
     proxy: Facts = {"proxy": ask_tunnel(cluster, pod)._asdict()} if spec.has_proxy else {}
     return {**proxy, "way": measured, "clock": clock, "trust": trust, "apps": _apps(cluster, pool, own), "resource": pool.gpu.resource}
 

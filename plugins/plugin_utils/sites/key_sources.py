@@ -22,7 +22,7 @@ from ..kube.client import Cluster
 from ..manifests import site_jobs
 from ..marks import owners, proof
 from ..pki import keypairs
-from ..rotation import internal, site_proof
+from ..rotation import secrets_rotation, site_proof
 from ..site_keys import job, keys, site_keygen
 from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
 from ..state.audit_notes import of_objects
@@ -231,14 +231,14 @@ class AtController:
     def renew(self, mark: str) -> bool:
         """Recreate the shared secrets without the mark; returns whether one was."""
         renewed = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
-        written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, renewed)
+        written = secrets_rotation.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, renewed)
         self.run.note(self.site.name, objects=written)
         return bool(written)
 
     def digests(self, name: str) -> Mapping[str, str]:
         """Entry -> digest of a Secret."""
         data = entries(self.cluster.get("v1", "Secret", name, self.site.namespace))
-        return {entry: site_proof.digest(value) for entry, value in data.items()}
+        return {entry: site_proof.file_digest(value) for entry, value in data.items()}
 
 
 class AtSite:

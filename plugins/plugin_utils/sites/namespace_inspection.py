@@ -19,7 +19,6 @@ from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests.common_objects import namespace_objects
 from ..marks import owners, proof
-from ..site_keys import keys
 from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
 from ..state import lease_object as lease
@@ -38,7 +37,7 @@ HUB = {
     lease.KIND: (lease.NAME,),
 }  # fmt: skip
 #: Secrets and ConfigMaps of a site, in addition to those of each pool and that of its HTTP proxy.
-SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, names.KEY_JOB_OWNER)}
+SITE = {"Secret": (names.SUPEREXEC_SECRET, names.LOCAL_TLS_SECRET, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, names.KEY_JOB_OWNER)}
 
 Object = dict[str, Any]
 

@@ -43,7 +43,7 @@ class Delivery:
     why: str = ""
 
     def reach(self, run: Run, site: Site) -> SiteBackend:
-        """The way to one site."""
+        """The backend of one site."""
         backend: SiteBackend = self._module.Backend(run, site)
         return backend
 

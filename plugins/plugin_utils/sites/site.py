@@ -115,7 +115,7 @@ class StepResult:
     Attributes:
         changed: whether something was changed, or would be.
         objects: the result for each object, in the format of C(apply).
-        volumes: what became of the volume claims of a site that was removed, as C(ownership.volume_facts).
+        volumes: what became of the volume claims of a site that was removed, as C(removing.facts).
         diff: entries for C(--diff).
         warnings: sentences.
         requests: requests to API servers.

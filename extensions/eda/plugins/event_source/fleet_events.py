@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Event source for ansible-rulebook. What is not input and output is in plugin_utils/events/."""
+"""Event source for ansible-rulebook: its input and output. What it decides is in plugin_utils/fleet/event_planner.py."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from typing import TYPE_CHECKING, Any
 from ansible_rulebook.event_source import webhook
 
 if TYPE_CHECKING:
-    from ansible_collections.federated.flower.plugins.plugin_utils.events import known_fleet, planner, request
+    from ansible_collections.federated.flower.plugins.plugin_utils.fleet import (
+        event_planner,
+        event_request,
+        known_fleet,
+    )
 else:
     # ansible-rulebook has no loader of collections, and Ansible's own would change how ansible-rulebook finds its files. So the
     # plugins of this collection are made a package by their place.
     if "federated_flower" not in sys.modules:
         sys.modules["federated_flower"] = ModuleType("federated_flower")
         sys.modules["federated_flower"].__path__ = [str(Path(__file__).resolve().parents[4] / "plugins")]
-    from federated_flower.plugin_utils.events import known_fleet, planner, request
+    from federated_flower.plugin_utils.fleet import event_planner, event_request, known_fleet
 
 DOCUMENTATION = r"""
 ---
@@ -134,11 +138,11 @@ class FleetEvents:
         options: the options.
     """
 
-    def __init__(self, queue: asyncio.Queue[Any], options: request.SourceOptions) -> None:
+    def __init__(self, queue: asyncio.Queue[Any], options: event_request.SourceOptions) -> None:
         self._queue = queue
         self._options = options
-        self._planner = planner.Planner(options.repairs, options.pause, options.most, bool(options.outputs_directory))
-        self._waiting: set[request.Request] = set()
+        self._planner = event_planner.Planner(options.repairs, options.pause, options.most, bool(options.outputs_directory))
+        self._waiting: set[event_request.Request] = set()
         self._refused: set[str] = set()
         self._woken = asyncio.Event()
         self._fleet = known_fleet.from_names(options.sites, options.hub_group, options.sites_group)
@@ -162,9 +166,9 @@ class FleetEvents:
     async def put(self, event: dict[str, Any]) -> None:
         """Take a message from the webhook."""
         namespaces = self._options.namespaces or self._fleet.namespaces
-        self._add(*request.parse_requests(event.get("payload"), self._options.alerts, namespaces))
+        self._add(*event_request.parse_requests(event.get("payload"), self._options.alerts, namespaces))
 
-    def _add(self, requests: Iterable[request.Request], refused: Iterable[str] = ()) -> None:
+    def _add(self, requests: Iterable[event_request.Request], refused: Iterable[str] = ()) -> None:
         self._waiting.update(islice(requests, _WAITING - len(self._waiting)))
         self._refused.update(islice(refused, _WAITING - len(self._refused)))
         self._woken.set()
@@ -195,8 +199,8 @@ class FleetEvents:
             seen = self._fleet.sites
             for names, what in ((joined, "new"), (changed, "changed"), (left, "no longer there")):
                 self._say([f"inventory: {what}: {', '.join(names)}"] if names else [])
-            wanted = [request.Request(request.DEPLOY, name) for name in (*joined, *changed)]
-            self._add([*wanted, *(request.Request(request.REPORT, name) for name in left)])
+            wanted = [event_request.Request(event_request.DEPLOY, name) for name in (*joined, *changed)]
+            self._add([*wanted, *(event_request.Request(event_request.REPORT, name) for name in left)])
 
     async def _read(self) -> None:
         listed = await known_fleet.list_inventory(self._options.inventory)
@@ -221,4 +225,4 @@ class FleetEvents:
 
 async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     """Entry point of ansible-rulebook."""
-    await FleetEvents(queue, request.read_options(args)).run()
+    await FleetEvents(queue, event_request.read_options(args)).run()

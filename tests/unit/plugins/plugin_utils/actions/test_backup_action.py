@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a backup refuses before anything is copied, also in check mode."""
+"""What a backup refuses before anything is copied, also in check mode, and what a restore says of a hub that is not empty."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.action import superlink_backup
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive, database, hub_archive
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import Kept
 
 OWNER, OTHER = pyrage.x25519.Identity.generate(), pyrage.x25519.Identity.generate()
@@ -86,3 +87,16 @@ def test_archives_with_a_key_that_is_lost_stay(tmp_path, free, monkeypatch):
     assert json.loads(hub.objects["ConfigMap", "flower-backup"]["data"]["ledger.json"])["archive"] == path.name
     del hub.objects["ConfigMap", "flower-backup"]
     assert len(act(tmp_path, check=False, keep=1, hub=hub)["removed"]) == 1
+
+
+@pytest.mark.parametrize("has_claim", [True, False])
+def test_that_emptying_a_hub_deletes_its_outputs_is_said(superlink_spec, monkeypatch, has_claim):
+    monkeypatch.setattr(superlink_backup, "inspect_namespace", lambda *_arguments, **_more: None)
+    hub = Kept("hub")
+    hub.put_hub()
+    if not has_claim:
+        del hub.objects["PersistentVolumeClaim", "superlink-outputs"]
+    spec = HubSpec.parse(superlink_spec(namespace="flower"))
+    with pytest.raises(ClusterError, match="delete the hub's namespaces first") as caught:
+        superlink_backup.ActionModule._refuse_hub(hub, spec, "flower-ca", "a.tar")
+    assert ("the outputs of runs, which no backup has: before that, fetch them" in caught.value.message) is has_claim

@@ -16,7 +16,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
-from ansible_collections.federated.flower.plugins.action import render
+from ansible_collections.federated.flower.plugins.action import plan
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import field_conflicts
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, app_versions
@@ -35,11 +35,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(kept))
 
     def written(hosts: list[str], **options: Any) -> dict[str, Any]:
-        given = {"directory": str(folder), "hosts": hosts, "hub": "hub", "federation": "flower", "namespace": "flower", **options}
-        task = SimpleNamespace(action="federated.flower.render", args=given, async_val=0, check_mode=False, diff=False)
-        connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=None))
-        action = render.ActionModule(task, connection, SimpleNamespace(), DataLoader(), Templar(loader=DataLoader()), None)
-        return action.run(task_vars={})
+        given = {"state": "rendered", "directory": str(folder), "hosts": hosts, "hub": "hub", "federation": "flower", "namespace": "flower", **options}
+        action: Any = object.__new__(plan.ActionModule)
+        action._task = SimpleNamespace(check_mode=False, diff=False)
+        found: dict[str, Any] = action.execute(action._checked(action.ARGS, action.SPEC, given, ""), {})
+        return found
 
     written.folder = folder
     return written
@@ -53,7 +53,7 @@ def test_the_file_of_the_hub_needs_all_sites_behind_it(run: Any) -> None:
     with pytest.raises(AnsibleActionFail, match="^hub: .* nothing was rendered for site-b: the file would lose that"):
         run(["hub", "site-a", "site-c"], ocm_sites=["site-a", "site-b"])
     assert not run.folder.exists()
-    assert "warnings" not in run(["hub", "site-a", "site-c"], ocm_sites=["site-a"])
+    assert not run(["hub", "site-a", "site-c"], ocm_sites=["site-a"])["warnings"]
     assert {path.parent.name for path in run.folder.glob("*/*")} == {"hub", "site-c"}
     found = list(yaml.safe_load_all((run.folder / "hub" / "flower.yaml").read_text()))
     assert [one["metadata"]["name"] for one in found] == ["one", "a"]
@@ -66,14 +66,14 @@ def test_without_the_hub_it_says_where_a_site_behind_it_has_its_objects(run: Any
     (warning,) = result["warnings"]
     assert warning.startswith("site-a: what Open Cluster Management delivers there is in the file of hub, which --limit leaves out")
     assert {path.parent.name for path in run.folder.glob("*/*")} == {"site-c"}
-    assert "warnings" not in run(["site-c"], ocm_sites=["site-a", "site-b"])
+    assert not run(["site-c"], ocm_sites=["site-a", "site-b"])["warnings"]
 
 
 def test_a_file_of_a_site_that_is_delivered_to_in_another_way_is_not_forgotten(run: Any) -> None:
     """Its controller would keep the former SuperNodes beside those that Open Cluster Management or a bundle delivers."""
     check_notes.add_objects("hub", [item("StatefulSet")])
     check_notes.add_objects("hub", [item("AddOnTemplate", "one")], "site-a")
-    assert "warnings" not in run(["hub", "site-a", "site-b"], ocm_sites=["site-a"])
+    assert not run(["hub", "site-a", "site-b"], ocm_sites=["site-a"])["warnings"]
     for site in ("site-a", "site-b"):
         (run.folder / site).mkdir()
         (run.folder / site / "flower.yaml").write_text("# Written by federated.flower.render\n")

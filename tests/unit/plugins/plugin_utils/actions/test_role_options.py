@@ -13,13 +13,14 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
-from ansible_collections.federated.flower.plugins.action import ocm_addon, skupper_link, skupper_site
+from ansible_collections.federated.flower.plugins.action import ocm_addon, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec, NetworkSiteSpec
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 GROUPS = {"flower_hub": ["hub"], "flower_sites": ["site-a"]}
+SITE = {"part": "site"}
 
 
 def prepared(module: Any, host: str = "site-a", args: dict[str, Any] | None = None, **variables: Any) -> Any:
@@ -41,41 +42,41 @@ def task(module: Any, host: str = "site-a", args: dict[str, Any] | None = None, 
 
 
 def test_a_task_without_arguments_has_the_variables_and_defaults_of_its_role() -> None:
-    found = task(skupper_site, flower_namespace="shared", skupper_site_wait_timeout="17", skupper_site_edge=True)
+    found = task(skupper, args=SITE, flower_namespace="shared", skupper_site_wait_timeout="17", skupper_site_edge=True)
     assert (found["state"], found["wait"], found["wait_timeout"]) == ("present", True, 17)
     spec = NetworkSiteSpec.parse(found["spec"])
     assert (spec.namespace, spec.cluster, spec.edge, spec.hub, spec.link_access) == ("shared", "site-a", True, False, "none")
-    assert task(skupper_site, "hub")["spec"]["hub"] is True
+    assert task(skupper, "hub", SITE)["spec"]["hub"] is True
 
 
 def test_an_argument_of_the_task_wins() -> None:
-    found = task(skupper_link, args={"state": "absent", "renew": True}, skupper_link_state="present", skupper_link_name="far")
+    found = task(skupper, args={"part": "link", "state": "absent", "renew": True}, skupper_link_state="present", skupper_link_name="far")
     assert (found["state"], found["renew"], found["hub"], found["spec"]["hub_namespace"]) == ("absent", True, "hub", "fed")
     assert LinkSpec.parse(found["spec"]).name == "far"
 
 
 def test_the_check_knows_all_three_roles_and_the_hub_has_no_link(monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[Any] = []
-    monkeypatch.setattr(skupper_site.ActionModule, "check_parts", lambda _self, *parts: checked.append(parts))
-    action = prepared(skupper_site, skupper_site_namespace="net", skupper_listener_port=9443)
+    monkeypatch.setattr(skupper.ActionModule, "check_parts", lambda _self, *parts: checked.append(parts))
+    action = prepared(skupper, args=SITE, skupper_site_namespace="net", skupper_listener_port=9443)
     action.check_site(action.spec())
     ((site, listener, link, wrong),) = checked
     assert wrong == []
     assert (site["namespace"], listener["namespace"], link["namespace"]) == ("net", "net", "net")
     assert (listener["port"], link["hub_namespace"]) == (9443, "fed")
-    hub = prepared(skupper_site, "hub")
+    hub = prepared(skupper, "hub", SITE)
     hub.check_site(hub.spec())
     assert checked[1][2] == {}
-    wrong = prepared(skupper_site, skupper_link_mode="direct,token")
+    wrong = prepared(skupper, args=SITE, skupper_link_mode="direct,token")
     wrong.check_site(wrong.spec())
     assert "value of skupper_link_mode must be one of: direct, token, got: direct,token" in checked[2][3][0].message
 
 
 def test_a_variable_that_cannot_be_evaluated_is_named() -> None:
     with pytest.raises(ClusterError, match="^skupper_site_labels: its template cannot be evaluated: .*'nowhere'"):
-        task(skupper_site, skupper_site_labels="{{ nowhere }}")
+        task(skupper, args=SITE, skupper_site_labels="{{ nowhere }}")
     with pytest.raises(ClusterError, match="skupper_site_wait_timeout"):
-        task(skupper_site, skupper_site_wait_timeout="soon")
+        task(skupper, args=SITE, skupper_site_wait_timeout="soon")
 
 
 @pytest.mark.parametrize(("number", "limit"), [(0, None), ("0", None), (3, 3)])

@@ -15,8 +15,8 @@ from ansible_collections.federated.flower.plugins.action import superlink_info
 from ansible_collections.federated.flower.plugins.action.superlink_info import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import fleet_report, fleet_table
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
-from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_table
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
 
@@ -56,7 +56,7 @@ def test_a_superlink_that_was_deleted(left: list[dict[str, Any]]) -> None:
     found = read(contextlib.nullcontext(Hub(*left)))
     assert found["reachable"] and found["deployed"] and found["trouble"] == "there is no SuperLink: its StatefulSet was deleted"
     assert "there is no such pod" in found["error"] and found["insecure"] is True
-    report = fleet.fleet_report("hub", found, {})
+    report = fleet_report.fleet_report("hub", found, {})
     assert not any("they may be well" in one["remedy"] for one in report["findings"]) and not report["hub"]["well"]
     assert "unreachable" not in fleet_table.fleet_table(report)
 
@@ -126,7 +126,7 @@ def test_a_gateway_that_refuses_its_files_is_trouble_and_shown_in_the_status(mon
     surroundings(monkeypatch, refusal=said)
     found = read(contextlib.nullcontext(Hub()))
     assert found["trouble"] == found["msg"] == said
-    report = fleet.fleet_report("hub", found, {})
+    report = fleet_report.fleet_report("hub", found, {})
     assert not report["healthy"] and any(said in problem for problem in report["problems"]) and not report["hub"]["well"]
 
 

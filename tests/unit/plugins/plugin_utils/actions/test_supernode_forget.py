@@ -14,10 +14,10 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_forget
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.summary import fleet_summary
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
-from ansible_collections.federated.flower.plugins.plugin_utils.report.summary import fleet_summary
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import DATASETS, SITE_LABEL
 from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
 
@@ -65,7 +65,7 @@ def forget(
     monkeypatch: pytest.MonkeyPatch, hub: Hub, noted: list[str], *, check: bool = False, facts: Any = None, **given: Any
 ) -> dict[str, Any]:
     """What the action returns; C(facts) gets what it records."""
-    store = SimpleNamespace(bring=lambda: False, diff=[])
+    store = SimpleNamespace(publish_and_load=lambda: False, diff=[])
     monkeypatch.setattr(supernode_forget, "ClientStore", lambda *_place, **_more: store)
     action: Any = object.__new__(supernode_forget.ActionModule)
     action._task = SimpleNamespace(check_mode=check)

@@ -140,7 +140,7 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fleet, "__init__", remember)
     monkeypatch.setattr(upgrade.upgrade_record, "Store", Store)
     monkeypatch.setattr(upgrade, "FlowerCLI", lambda *_given: cli)
-    monkeypatch.setattr(upgrade.conditions, "wait_no_run", wait)
+    monkeypatch.setattr(upgrade.restart_conditions, "wait_no_run", wait)
     monkeypatch.setattr(upgrade, "role_settings", lambda _action, _role, names: dict.fromkeys(names, "flower-ca"))
     read = SimpleNamespace(read_book=lambda: fleets[-1].book, read_sites=lambda: (fleets[-1].ledger, {}))
     monkeypatch.setattr(upgrade, "Ledger", lambda *_given: read)

@@ -228,7 +228,7 @@ def test_one_site_at_a_time_asks_for_active_runs_and_none_waits_longer_than_it_m
         waiting.release()
         return now
 
-    monkeypatch.setattr(deploy.conditions, "wait_no_run", wait_no_run)
+    monkeypatch.setattr(deploy.restart_conditions, "wait_no_run", wait_no_run)
     monkeypatch.setattr(deploy, "time", SimpleNamespace(monotonic=monotonic))
     run: Any = Run()
     run.connect = lambda _hub: contextlib.nullcontext(None)

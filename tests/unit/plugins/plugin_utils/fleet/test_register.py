@@ -49,7 +49,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
     record["keys"][KEYS[0]["fingerprint"]]["node_id"] = "7"
     monkeypatch.setattr(found.ledger, "read_sites", lambda: ({"site-b": record}, {}))
     monkeypatch.setattr(found.ledger, "change_record", lambda _name, _change: True)
-    monkeypatch.setattr(found, "client_store", lambda: SimpleNamespace(bring=lambda: False))
+    monkeypatch.setattr(found, "client_store", lambda: SimpleNamespace(publish_and_load=lambda: False))
     return found
 
 

@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import restart_conditions
 
 
 class SuperLink(FlowerCLI):
@@ -59,8 +59,8 @@ def act(module: Any, cli: SuperLink, monkeypatch: pytest.MonkeyPatch, **given: A
 
 def test_an_old_run_that_is_active_is_listed() -> None:
     cli = SuperLink()
-    assert [run["run-id"] for run in conditions.active(runs.read_all(cli))] == ["1"]
-    assert [run["run-id"] for run in conditions.active(runs.read_nodes_and_runs(cli)[1])] == ["1"]
+    assert [run["run-id"] for run in restart_conditions.active_runs(runs.read_all(cli))] == ["1"]
+    assert [run["run-id"] for run in restart_conditions.active_runs(runs.read_nodes_and_runs(cli)[1])] == ["1"]
     assert len(runs.read_all(cli)) == 30
 
 
@@ -69,12 +69,12 @@ def test_the_state_of_the_hub_has_the_newest_runs_unless_all_are_asked_for(most:
     cli = SuperLink()
     cli.statuses = {str(number): "finished:completed" for number in range(150, 1, -1)} | {"1": "running"}
     found = runs.read_nodes_and_runs(cli, most)[1]
-    assert len(found) == count and bool(conditions.active(found)) == (count == 150)
+    assert len(found) == count and bool(restart_conditions.active_runs(found)) == (count == 150)
 
 
 def test_restarts_wait_for_an_old_run() -> None:
     with pytest.raises(FlowerError, match=r"which would fail run 1 of an app \(running\)"):
-        conditions.wait_no_run(SuperLink(), 0, print)
+        restart_conditions.wait_no_run(SuperLink(), 0, print)
 
 
 def test_all_runs_are_listed_again_when_those_that_were_active_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,9 +89,9 @@ def test_all_runs_are_listed_again_when_those_that_were_active_are_over(monkeypa
             cli.statuses["9"] = "running"  # it began meanwhile
         return runs.Run(run_id, cli.statuses[run_id])
 
-    monkeypatch.setattr(conditions, "read_run", look)
+    monkeypatch.setattr(restart_conditions, "read_run", look)
     told: list[str] = []
-    conditions.wait_no_run(cli, 60, told.append)
+    restart_conditions.wait_no_run(cli, 60, told.append)
     shown = [words.partition("waiting for ")[2].partition(", up to ")[0] for words in told]
     assert [words.split()[1] for words in shown] == ["5", "1", "9"]
     assert [words.endswith(" and 1 more") for words in shown] == [True, False, False], "what the others do is not known any more"
@@ -104,7 +104,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time of a wait, which passes only while it pauses."""
     now = [100.0]
     monkeypatch.setattr(
-        conditions, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=lambda seconds: now.__setitem__(0, now[0] + seconds))
+        restart_conditions, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=lambda seconds: now.__setitem__(0, now[0] + seconds))
     )
     return now
 
@@ -120,12 +120,12 @@ def test_a_wait_of_an_hour_bears_a_hub_that_is_silent_for_a_moment(monkeypatch: 
         cli.statuses[run_id] = "finished:completed"
         return runs.Run(run_id, cli.statuses[run_id])
 
-    monkeypatch.setattr(conditions, "read_run", look)
-    conditions.wait_no_run(cli, 3600, print)
+    monkeypatch.setattr(restart_conditions, "read_run", look)
+    restart_conditions.wait_no_run(cli, 3600, print)
     assert looks[0] == 20
     cli.statuses["1"], looks[0] = "running", -20
     with pytest.raises(ClusterError, match="whether a run is active is not known, and pods are restarted only if none is: "):
-        conditions.wait_no_run(cli, 3600, print)
+        restart_conditions.wait_no_run(cli, 3600, print)
 
 
 def test_a_run_that_the_superlink_does_not_have_any_more_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,8 +135,8 @@ def test_a_run_that_the_superlink_does_not_have_any_more_is_not_waited_for(monke
         del cli.statuses["1"]
         raise runs.UnknownRun("the SuperLink has no run 1")
 
-    monkeypatch.setattr(conditions, "read_run", look)
-    conditions.wait_no_run(cli, 60, print)
+    monkeypatch.setattr(restart_conditions, "read_run", look)
+    restart_conditions.wait_no_run(cli, 60, print)
 
 
 def test_a_run_that_is_named_is_looked_up_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,13 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import secret_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_sources import (
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_sources import (
     existing_secret,
     existing_values,
     handed_in,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults

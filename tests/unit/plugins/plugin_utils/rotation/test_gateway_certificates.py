@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.gateway_certificates import Gateway
 
 DAY = datetime.timedelta(days=1)
@@ -30,9 +30,9 @@ def test_names_that_sites_need_are_in_every_certificate():
 
 def test_the_names_of_our_own_certificate_are_kept():
     own = gateway_certificates.issue(OLD, ["more.example", "hub.example"], DAY)
-    assert {"more.example", "hub.example", "203.0.113.5"} <= set(gateway_certificates.names_of(own, STATE.bundle, TOLD))
+    assert {"more.example", "hub.example", "203.0.113.5"} <= set(gateway_certificates.names_to_issue(own, STATE.bundle, TOLD))
     switched = ca.switch(ADDING, NOW)
-    assert "more.example" in gateway_certificates.names_of(own, switched.bundle, TOLD), (
+    assert "more.example" in gateway_certificates.names_to_issue(own, switched.bundle, TOLD), (
         "the previous CA's certificate is ours, too"
     )
 
@@ -40,9 +40,9 @@ def test_the_names_of_our_own_certificate_are_kept():
 def test_the_names_of_a_foreign_certificate_are_not_taken_over():
     foreign = gateway_certificates.issue(STRANGE, ["evil.example"], DAY)
     assert (
-        gateway_certificates.names_of(foreign, STATE.bundle, TOLD)
+        gateway_certificates.names_to_issue(foreign, STATE.bundle, TOLD)
         == gateway_certificates.needed_names(TOLD)
-        == gateway_certificates.names_of({}, STATE.bundle, TOLD)
+        == gateway_certificates.names_to_issue({}, STATE.bundle, TOLD)
     )
 
 
@@ -55,32 +55,32 @@ def test_the_next_certificate_is_tried_under_each_name_but_addresses():
 @pytest.mark.parametrize("changed", [{"tls.crt": "x"}, {"tls.key": NEW.key}, {"tls.crt": ""}])
 def test_a_certificate_that_someone_damaged_is_none(changed):
     own = {**gateway_certificates.issue(OLD, ["more.example"], DAY), **changed}
-    assert gateway_certificates.leaf(own, STATE, [], "5e", NOW) == machine.Leaf(served="5e")
+    assert gateway_certificates.leaf_facts(own, STATE, [], "5e", NOW) == machine.Leaf(served="5e")
     assert gateway_certificates.names_in(own) == []
-    assert gateway_certificates.names_of(own, STATE.bundle, TOLD) == gateway_certificates.needed_names(TOLD)
+    assert gateway_certificates.names_to_issue(own, STATE.bundle, TOLD) == gateway_certificates.needed_names(TOLD)
 
 
 def test_what_the_machine_has_to_know():
     own = gateway_certificates.issue(OLD, ["hub.example"], DAY)
     serial = certificates.describe(own["tls.crt"])["serial"]
-    assert gateway_certificates.leaf(own, STATE, ["hub.example"], serial, NOW) == machine.Leaf(
+    assert gateway_certificates.leaf_facts(own, STATE, ["hub.example"], serial, NOW) == machine.Leaf(
         serial, machine.BY_CURRENT, True, serial
     )
-    assert gateway_certificates.leaf(own, STATE, ["other.example"], "", NOW).good is False
-    assert gateway_certificates.leaf(own, STATE, ["hub.example"], "", NOW + 2 * DAY).good is False
+    assert gateway_certificates.leaf_facts(own, STATE, ["other.example"], "", NOW).valid is False
+    assert gateway_certificates.leaf_facts(own, STATE, ["hub.example"], "", NOW + 2 * DAY).valid is False
     assert (
-        gateway_certificates.leaf(gateway_certificates.issue(NEW, ["h"], DAY), ADDING, ["h"], "", NOW).issuer
+        gateway_certificates.leaf_facts(gateway_certificates.issue(NEW, ["h"], DAY), ADDING, ["h"], "", NOW).issuer
         == machine.BY_NEXT
     )
     assert (
-        gateway_certificates.leaf(gateway_certificates.issue(STRANGE, ["h"], DAY), ADDING, ["h"], "", NOW).issuer
+        gateway_certificates.leaf_facts(gateway_certificates.issue(STRANGE, ["h"], DAY), ADDING, ["h"], "", NOW).issuer
         == machine.BY_OTHER
     )
     assert (
-        gateway_certificates.leaf(gateway_certificates.issue(STRANGE, ["h"], DAY), None, ["h"], "", NOW).issuer
+        gateway_certificates.leaf_facts(gateway_certificates.issue(STRANGE, ["h"], DAY), None, ["h"], "", NOW).issuer
         == machine.BY_CURRENT
     )
-    assert gateway_certificates.leaf({}, STATE, ["h"], "7", NOW) == machine.Leaf(served="7")
+    assert gateway_certificates.leaf_facts({}, STATE, ["h"], "7", NOW) == machine.Leaf(served="7")
 
 
 # What HAProxy 2.6 of Debian 12 prints for a certificate on one line.

@@ -11,12 +11,12 @@ from ansible_collections.federated.flower.plugins.action.rotation import ActionM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import secrets_rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import (
     Hub,
     RotationError,
     Settings,
-    public,
+    issued_facts,
 )
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
@@ -27,7 +27,7 @@ def test_what_the_audit_trail_says_of_a_new_certificate() -> None:
     """Like the facts of certificates that site.yml issues: who reads the trail sorts them by their change."""
     issued = certificates.make_ca("a CA", datetime.timedelta(days=1))
     facts = certificates.describe(issued.certificate)
-    assert public("flower-ca", issued.certificate) == {
+    assert issued_facts("flower-ca", issued.certificate) == {
         "change": "issued",
         "name": "flower-ca",
         **{name: facts[name] for name in ("serial", "fingerprint", "not_after")},
@@ -37,7 +37,7 @@ def test_what_the_audit_trail_says_of_a_new_certificate() -> None:
 def test_only_the_gateway_of_the_federation_gets_its_files_at_once() -> None:
     """A SuperLink of others, such as a Helm release of the same name, may be in the namespace."""
     cluster = SharedNamespace(pod("superlink-0", "superlink"), pod("helm-superlink-0", "superlink", ours=False))
-    Hub(cluster, Settings(FEDERATION, "shared", "shared-ca", DAY, DAY), lambda **_facts: None).bring_files()
+    Hub(cluster, Settings(FEDERATION, "shared", "shared-ca", DAY, DAY), lambda **_facts: None).refresh_files()
     assert cluster.touched == ["superlink-0"]
 
 
@@ -98,18 +98,18 @@ def written_secret(made, *written):
 
 
 def test_a_secret_that_was_written_after_its_pod_was_made_is_younger():
-    assert internal.is_younger(written_secret("2026-11-21T10:00:01Z"), POD)
-    assert internal.is_younger(written_secret("2026-11-21T09:00:00Z", "2026-11-21T09:00:00Z", "2026-11-21T11:00:00Z"), POD)
+    assert secrets_rotation.is_newer(written_secret("2026-11-21T10:00:01Z"), POD)
+    assert secrets_rotation.is_newer(written_secret("2026-11-21T09:00:00Z", "2026-11-21T09:00:00Z", "2026-11-21T11:00:00Z"), POD)
 
 
 def test_a_pod_that_was_made_after_its_secrets_is_not_looked_into():
-    assert not internal.is_younger(written_secret("2026-11-21T09:59:59Z", "2026-11-21T10:00:00Z"), POD)
-    assert not internal.is_younger(None, POD)
+    assert not secrets_rotation.is_newer(written_secret("2026-11-21T09:59:59Z", "2026-11-21T10:00:00Z"), POD)
+    assert not secrets_rotation.is_newer(None, POD)
 
 
 def test_pods_of_others_in_the_namespace_of_the_hub_are_not_asked(monkeypatch):
     asked = []
-    monkeypatch.setattr(internal.restart, "is_old", lambda _cluster, one, *_more: asked.append(one) or True)
+    monkeypatch.setattr(secrets_rotation.outdated_pods, "is_outdated", lambda _cluster, one, *_more: asked.append(one) or True)
     own = [pod("superlink-0", "superlink"), pod("serverapp-a", "serverapp")]
     cluster = SharedNamespace(*own, pod("helm-superlink-0", "superlink", ours=False), pod("helm-a", "serverapp", ours=False))
-    assert internal.old_pods(cluster, "shared", FEDERATION) == asked == own
+    assert secrets_rotation.pods_with_old_secrets(cluster, "shared", FEDERATION) == asked == own

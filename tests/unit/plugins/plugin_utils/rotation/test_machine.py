@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates as pki
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import machine
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
 HOUR = datetime.timedelta(hours=1)
@@ -88,11 +88,11 @@ class Controller:
         sites = {site: self.said.get(site, machine.Site()) for site in world.trust}
         return machine.Facts(
             now=self.now,
-            asked=self.asked,
+            requested=self.asked,
             grace=self.grace,
             published=world.published,
             leaf=leaf(world.leaf, world.served),
-            extra=leaf(world.extra, world.extra_served),
+            test_leaf=leaf(world.extra, world.extra_served),
             sites=sites,
             force=self.force,
         )
@@ -109,7 +109,7 @@ class Controller:
 
     def do(self, step: machine.Step) -> None:
         world = self.world
-        if step.name == machine.ASK:
+        if step.name == machine.TEST_SITES:
             return self.ask(step)
         if step.name == machine.BEGIN:
             world.state = ca.begin(world.state, CAS[world.authorities], self.now)
@@ -137,7 +137,7 @@ class Controller:
 
     def ask(self, step: machine.Step) -> None:
         world = self.world
-        wanted = machine.needed(world.state, self.facts())
+        wanted = machine.needed_serials(world.state, self.facts())
         certificates = {found[0]: found[1] for found in (world.served, world.extra_served) if found}
         for site in step.sites:
             if site in world.down:
@@ -161,8 +161,8 @@ def site_yml(world: World) -> None:
 
 
 FULL = [
-    "begin", "publish", "issue_next", "serve_next", "ask", "switch", "issue", "serve", "ask", "drop", "publish",
-    "ask", "remove_next", "finish", "done",
+    "begin", "publish", "issue_next", "serve_next", "test_sites", "switch", "issue", "serve", "test_sites", "drop", "publish",
+    "test_sites", "remove_next", "finish", "done",
 ]  # fmt: skip
 
 
@@ -246,7 +246,7 @@ def test_the_step_at_which_a_site_holds_it():
     world = World(down={"b"})
     controller = Controller(world)
     step = controller.run()
-    assert controller.steps == ["begin", "publish", "issue_next", "serve_next", "ask", "wait"]
+    assert controller.steps == ["begin", "publish", "issue_next", "serve_next", "test_sites", "wait"]
     assert step.sites == ("b",)
     assert world.trust["a"] == FIRST + SECOND and world.trust["b"] == FIRST
 
@@ -258,14 +258,14 @@ def test_force_leaves_it_behind():
     assert world.trust == {"a": SECOND, "b": FIRST}
 
 
-def test_an_excused_site_is_not_asked():
+def test_an_exempt_site_is_not_asked():
     state = ca.begin(ca.State(Authority(CAS[0])), CAS[1], NOW)
     facts = machine.Facts(
         NOW,
         published=state.bundle,
         leaf=machine.Leaf("1", machine.BY_CURRENT, True, "1"),
-        extra=machine.Leaf("2", machine.BY_NEXT, True, "2"),
-        sites={"a": machine.Site(excused="it is denied")},
+        test_leaf=machine.Leaf("2", machine.BY_NEXT, True, "2"),
+        sites={"a": machine.Site(exempt="it is denied")},
     )
     assert machine.next_step(state, facts).name == machine.SWITCH
     said = machine.Site(state.bundle, frozenset({"1"}), "supernode-0 refused 2")
@@ -287,11 +287,11 @@ def test_the_previous_ca_is_trusted_for_the_time_of_grace():
 def test_an_ended_ca_is_replaced_without_its_acceptance():
     world = World()
     controller = Controller(world)
-    facts = replace(controller.facts(), current_good=False)
+    facts = replace(controller.facts(), current_valid=False)
     controller.facts = lambda facts=controller.facts: replace(
-        facts(), current_good=world.state.authority.current.certificate != FIRST
+        facts(), current_valid=world.state.authority.current.certificate != FIRST
     )
-    assert facts.asked
+    assert facts.requested
     assert controller.run().name == machine.DONE
     assert "issue" not in controller.steps[: controller.steps.index("switch")]
     ended(world)

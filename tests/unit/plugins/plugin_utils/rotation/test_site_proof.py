@@ -24,7 +24,7 @@ def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
 
 def test_a_sidecar_is_asked(parsed_site):
     found = pod(parsed_site(client_certificate="-"))
-    asked = site_proof.request(found, "hub.example", {"now": "a1", "next": "b2"}, 30)
+    asked = site_proof.probe_request(found, "hub.example", {"now": "a1", "next": "b2"}, 30)
     assert site_proof.has_sidecar(found)
     assert asked == {
         "probes": {
@@ -38,7 +38,7 @@ def test_a_sidecar_is_asked(parsed_site):
 
 def test_without_a_sidecar_the_handshake_is_the_supernodes_own(parsed_site):
     found = pod(parsed_site(sidecar=False, mtls=False, superlink_address="203.0.113.5:9092"))
-    asked = site_proof.request(found, "superlink.demo.flower.internal", {"now": "", "next": "b2"}, 30)
+    asked = site_proof.probe_request(found, "superlink.demo.flower.internal", {"now": "", "next": "b2"}, 30)
     assert not site_proof.has_sidecar(found)
     assert asked["files"] == {"trust": "/trust/ca.crt"}
     assert asked["probes"]["now"] == {
@@ -49,8 +49,8 @@ def test_without_a_sidecar_the_handshake_is_the_supernodes_own(parsed_site):
 
 def test_places_of_pods(parsed_site):
     spec = parsed_site(client_certificate="-")
-    assert site_proof.place(pod(spec)) == ("default", "3")
-    assert site_proof.place(pod(spec, name="supernode-cpu-x7", owner="DaemonSet")) == ("default", "node-1")
+    assert site_proof.key_of_pod(pod(spec)) == ("default", "3")
+    assert site_proof.key_of_pod(pod(spec, name="supernode-cpu-x7", owner="DaemonSet")) == ("default", "node-1")
     assert site_proof.is_running(pod(spec)) and not site_proof.is_running(pod(spec, state="waiting"))
 
 
@@ -58,9 +58,9 @@ def test_places_of_pods(parsed_site):
     ("held", "stale"),
     [
         ({}, False),
-        ({"trust": {"sha256": site_proof.digest("CA"), "loaded": True}}, False),
-        ({"trust": {"sha256": site_proof.digest("CA"), "loaded": False}}, True),
-        ({"trust": {"sha256": site_proof.digest("older"), "loaded": True}}, True),
+        ({"trust": {"sha256": site_proof.file_digest("CA"), "loaded": True}}, False),
+        ({"trust": {"sha256": site_proof.file_digest("CA"), "loaded": False}}, True),
+        ({"trust": {"sha256": site_proof.file_digest("older"), "loaded": True}}, True),
         ({"trust": {"error": "no such file"}}, True),
     ],
 )

@@ -9,7 +9,12 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import as_applied, differs
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, restart, site_proof
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import (
+    machine,
+    outdated_pods,
+    restart_conditions,
+    site_proof,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
@@ -35,9 +40,9 @@ BOOK = {"partitions": 0, "sites": {}}
 
 def test_who_has_to_be_heard():
     rolled = site_proof.members(BOOK, FOUND, ["a", "b", "c", "new"])
-    assert {site for site, entry in rolled.items() if not entry["excused"]} == {"a", "gone"}
-    assert "denied access since yesterday" in rolled["b"]["excused"]
-    assert rolled["new"]["excused"] == rolled["c"]["excused"] == "it has no SuperNodes yet"
+    assert {site for site, entry in rolled.items() if not entry["exempt"]} == {"a", "gone"}
+    assert "denied access since yesterday" in rolled["b"]["exempt"]
+    assert rolled["new"]["exempt"] == rolled["c"]["exempt"] == "it has no SuperNodes yet"
     assert [key["name"] for key in rolled["a"]["expected"]] == ["0", "1"]
     assert not rolled["gone"]["here"]
 
@@ -46,7 +51,7 @@ def test_what_was_heard():
     rolled = site_proof.members(BOOK, FOUND, ["a", "b"])
     sites = site_proof.site_facts(rolled, {"a": {"trust": CA, "accepts": ["1"], "trouble": ""}})
     assert sites["a"] == machine.Site(CA, frozenset({"1"}))
-    assert sites["b"].excused and "not in the inventory" in sites["gone"].trouble
+    assert sites["b"].exempt and "not in the inventory" in sites["gone"].trouble
     assert site_proof.site_facts(rolled, {})["a"] == machine.Site()
     silent = {"trust": None, "accepts": []}
     down = site_proof.site_facts(rolled, {"a": {**silent, "trouble": "no route"}, "gone": {**silent, "trouble": "no right"}})
@@ -56,8 +61,8 @@ def test_what_was_heard():
 
 def test_sites_that_are_offline():
     nodes = {"a-0": {"status": "online"}, "a-1": {"status": "offline"}, "gone-0": {"status": "online"}}
-    assert conditions.offline(FOUND, BOOK, nodes) == {"a": "cpu/1 is offline"}
-    assert conditions.offline(FOUND, BOOK, {"a-0": {"status": "online"}, "a-1": {"status": "online"}}) == {
+    assert restart_conditions.offline(FOUND, BOOK, nodes) == {"a": "cpu/1 is offline"}
+    assert restart_conditions.offline(FOUND, BOOK, {"a-0": {"status": "online"}, "a-1": {"status": "online"}}) == {
         "gone": "cpu/0 is unknown to the SuperLink"
     }
 
@@ -66,7 +71,7 @@ def test_a_key_that_leaves_is_not_waited_for():
     old = FOUND["a"]
     new = records.merge_keys(old, [{"pool": "cpu", "name": "0", "fingerprint": "SHA256:n", "public_key": "k"}], None)
     new["keys"]["SHA256:n"]["node_id"] = "9"
-    assert [key["node_id"] for key in conditions.expected(new)] == ["9"]
+    assert [key["node_id"] for key in restart_conditions.expected_keys(new)] == ["9"]
 
 
 def test_active_runs():
@@ -74,7 +79,7 @@ def test_active_runs():
         {"run-id": n, "status": status, "fab-id": "x/y"}
         for n, status in enumerate(["pending", "running", "finished:failed"])
     ]
-    assert conditions.describe(conditions.active(runs)) == "run 0 of x/y (pending), run 1 of x/y (running)"
+    assert restart_conditions.describe_runs(restart_conditions.active_runs(runs)) == "run 0 of x/y (pending), run 1 of x/y (running)"
 
 
 def test_keys_are_replaced_once():
@@ -118,7 +123,7 @@ def test_what_a_pod_and_its_successor_have_in_common():
         meta = {"name": name, "labels": labels, "ownerReferences": [{"kind": kind}]}
         return {"metadata": meta, "spec": {"nodeName": node}}
 
-    seat = restart._seat
+    seat = outdated_pods._seat
     assert seat(pod("supernode-cpu-0", "StatefulSet", "cpu")) == ("supernode", "cpu", "supernode-cpu-0")
     assert seat(pod("supernode-d-x1", "DaemonSet", "d", "n1")) == seat(pod("supernode-d-y2", "DaemonSet", "d", "n1"))
     assert seat(pod("s-1-a", "ReplicaSet")) == seat(pod("s-1-b", "ReplicaSet"))
@@ -132,6 +137,6 @@ def record_of(site: str) -> dict[str, Any]:
 def test_a_record_that_cannot_be_read_is_the_fault_of_its_site_only() -> None:
     found, unreadable = {name: record_of(name) for name in ("a", "b")}, {"c": "c is broken", "x": "x is broken"}
     nodes = {"a": {"status": "online"}, "b": {"status": "offline"}}
-    assert conditions.away(["a"], found, unreadable, {}, nodes) == {}
-    assert conditions.away(["a", "c"], found, unreadable, {}, nodes) == {"c": "c is broken"}
-    assert conditions.away(["a", "b", "new"], found, unreadable, {}, nodes) == {"b": "cpu/0 is offline"}
+    assert restart_conditions.offline_of(["a"], found, unreadable, {}, nodes) == {}
+    assert restart_conditions.offline_of(["a", "c"], found, unreadable, {}, nodes) == {"c": "c is broken"}
+    assert restart_conditions.offline_of(["a", "b", "new"], found, unreadable, {}, nodes) == {"b": "cpu/0 is offline"}

@@ -9,10 +9,10 @@ import re
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine, targets
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -100,7 +100,7 @@ def test_a_leaf_is_renewed_by_its_age_while_a_site_holds_up_the_change_of_the_ca
     "changes",
     [
         {"leaf": gateway_certificates.issue(OTHER, NAMES, 90 * DAY)},  # the next step issues one of the current CA
-        {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_good=False)},
+        {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_valid=False)},
         {"state": ca.begin(ca.State(Authority(certificates.Issued(CA_.certificate, ""))), OTHER, NOW)},
     ],
 )
@@ -167,7 +167,7 @@ def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, 
     ("changes", "words"),
     [
         (
-            {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_good=False)},
+            {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_valid=False)},
             "the CA has expired",
         ),
         ({"state": ca.State(Authority(certificates.Issued(CA_.certificate, "")))}, "the key of the CA is lost"),

@@ -24,10 +24,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENT_KEY
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops as texts
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs, signatures
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import maker, public, reply
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle as reach

@@ -65,11 +65,11 @@ def way_of_site(parsed_site: Any, cluster: Moved, *objects: dict[str, str], chec
 )
 def test_a_running_sidecar_is_asked_once_it_has_the_new_configuration(parsed_site, monkeypatch, seen, rc, fault, found):
     cluster = Moved(rc, fault)
-    monkeypatch.setattr(direct_certificates.restart, "run_site_program", lambda *_given: {"seen": {"now": seen}})
+    monkeypatch.setattr(direct_certificates.outdated_pods, "run_site_program", lambda *_given: {"seen": {"now": seen}})
     way = way_of_site(parsed_site, cluster, CHANGED)
     for said, part in zip(way.connectivity_error(), found):
         assert part in said if part else said == ""
-    wanted = direct_certificates.site_proof.digest(direct_certificates.sidecar.configuration(way.site.spec))
+    wanted = direct_certificates.site_proof.file_digest(direct_certificates.sidecar.configuration(way.site.spec))
     assert cluster.asked == [("supernode-cpu-0", "sidecar", wanted)]
 
 

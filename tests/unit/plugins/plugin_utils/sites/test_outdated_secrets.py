@@ -161,12 +161,12 @@ def test_each_process_that_shares_a_secret_is_asked(monkeypatch, parsed_site, fi
         seen[container] = list(wanted)
         return False
 
-    monkeypatch.setattr(direct_certificates.restart, "is_old", is_old)
+    monkeypatch.setattr(direct_certificates.outdated_pods, "is_outdated", is_old)
     assert direct_certificates.old(SharedNamespace(NODE), site, files, held.__getitem__) == {}
     assert seen == asked
     # The process beside the SuperNode restarts alone: one of them has the former secret.
     monkeypatch.setattr(
-        direct_certificates.restart, "is_old", lambda _c, _p, name, wanted: name == "superexec" and bool(wanted)
+        direct_certificates.outdated_pods, "is_outdated", lambda _c, _p, name, wanted: name == "superexec" and bool(wanted)
     )
     found = direct_certificates.old(SharedNamespace(NODE, APP), site, files, held.__getitem__)
     assert found == {"superexec": {"cpu": [NODE, APP]}, "loopback": {"cpu": [APP]}, "trust": {}}[files[0]]

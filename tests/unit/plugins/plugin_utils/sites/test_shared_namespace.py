@@ -31,7 +31,7 @@ def site(parsed_site) -> Site:
 
 def test_which_pods_are_looked_at_for_outdated_files(monkeypatch, site):
     asked = []
-    monkeypatch.setattr(direct_certificates.restart, "is_old", lambda _cluster, one, *_more: asked.append(one) or True)
+    monkeypatch.setattr(direct_certificates.outdated_pods, "is_outdated", lambda _cluster, one, *_more: asked.append(one) or True)
     cluster = SharedNamespace(OWN, APP, THEIRS, objects={("ConfigMap", TRUST): {"data": {"ca.crt": "new"}}})
     found = direct_certificates.old(cluster, site, ["trust"], lambda _name: {})
     assert asked == [OWN, APP] and found == {"cpu": [OWN, APP]}
@@ -40,7 +40,7 @@ def test_which_pods_are_looked_at_for_outdated_files(monkeypatch, site):
 def test_which_pods_prove_their_trust_and_get_the_new_files(monkeypatch, site):
     answer = {"seen": {"now": {"serial": "7"}}, "run_site_program": {}}
     asked = []
-    monkeypatch.setattr(direct_certificates.restart, "run_site_program", lambda _cluster, one, *_more: asked.append(one) or answer)
+    monkeypatch.setattr(direct_certificates.outdated_pods, "run_site_program", lambda _cluster, one, *_more: asked.append(one) or answer)
     monkeypatch.setattr(direct_certificates, "apply_trust", lambda *_args: [])
     cluster = SharedNamespace(OWN, THEIRS, objects={("ConfigMap", TRUST): {"data": {"ca.crt": "old"}}})
     result: dict[str, Any] = {"pods": [], "trust": None}

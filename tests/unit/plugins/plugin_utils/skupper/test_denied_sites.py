@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import skupper_link
+from ansible_collections.federated.flower.plugins.action import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import skupper_rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotation import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -46,13 +46,13 @@ def finish(monkeypatch: pytest.MonkeyPatch) -> Any:
         records = {"site-b": {"access": denial} if denial else {}}
         ledger = SimpleNamespace(read_book=dict, read_sites=lambda: (records, {}))
         monkeypatch.setattr(skupper_rotation, "Ledger", lambda *_given: ledger)
-        action: Any = object.__new__(skupper_link.ActionModule)
+        action: Any = object.__new__(skupper.ActionModule)
         action.inventory_host, action.task_vars = "hub", {}
         action._task = SimpleNamespace(check_mode=False, diff=False)
         action.begin()
         reports = [{"site": "site-a", "link": good}, *([{"site": "site-b", **report}] if report else [])]
         place = {"hub": "hub", "hub_namespace": "flower", "federation": "flower"}
-        asked = {"spec": {}, "step": "finish", **place, "sites": ["site-a", "site-b"], "reports": reports}
+        asked = {"part": "link", "spec": {}, "step": "finish", **place, "sites": ["site-a", "site-b"], "reports": reports}
         cluster: Any = SimpleNamespace(name="hub")
         HubRotation(action, cluster, action._checked(action.ARGS, {}, {**asked, **options}, "")).finish()
         return steps
@@ -88,7 +88,7 @@ def test_a_name_that_no_site_has_or_had_is_not_revoked(site, sites, book, certif
     """The CA would be replaced, and the site that was meant would get a new certificate."""
     ledger = SimpleNamespace(read_book=lambda: book, read_records=lambda: {"site-a": {}}, read_denial=lambda _site: {})
     monkeypatch.setattr(skupper_rotation, "Ledger", lambda *_given, **_more: ledger)
-    action: Any = object.__new__(skupper_link.ActionModule)
+    action: Any = object.__new__(skupper.ActionModule)
     action.inventory_host, action._task = "hub", SimpleNamespace(check_mode=False, diff=False)
     action.begin()
     removed: list[Any] = []

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import skupper_link
+from ansible_collections.federated.flower.plugins.action import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.skupper import SITE_CA, SITE_SERVER
@@ -66,13 +66,13 @@ class Hub(Cluster):
 
 def begin(hub: Hub, **options: Any) -> dict[str, Any]:
     """The hub's part of C(federated.flower.site), or of a rotation that is requested."""
-    action: Any = object.__new__(skupper_link.ActionModule)
+    action: Any = object.__new__(skupper.ActionModule)
     action.inventory_host = "hub"
     action._task = SimpleNamespace(check_mode=False, diff=False)
     action.connect = lambda _host=None: hub
     action.note = lambda *_host, **_facts: None
     asked = {"step": "begin", "hub": "hub", "hub_namespace": "flower", "federation": "flower", **options}
-    return dict(action.execute(action._checked(action.ARGS, {}, {"spec": {}, **asked}, ""), {}))
+    return dict(action.execute(action._checked(action.ARGS, {}, {"part": "link", "spec": {}, **asked}, ""), {}))
 
 
 def test_a_ca_of_skupper_is_replaced_when_it_is_due():

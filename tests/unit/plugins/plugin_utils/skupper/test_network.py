@@ -9,9 +9,9 @@ import datetime
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_report import fleet_report
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_table import fleet_table
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet import fleet_report
-from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet_table import fleet_table
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import skupper_site
+from ansible_collections.federated.flower.plugins.action import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
@@ -50,7 +50,7 @@ class OpenShift(Cluster):
 
 def absent(site_spec: Any, cluster: OpenShift, **spec: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Remove it: what was deleted, in order, and the warnings."""
-    action: Any = object.__new__(skupper_site.ActionModule)
+    action: Any = object.__new__(skupper.ActionModule)
     action.inventory_host = "site-x"
     action._task = SimpleNamespace(check_mode=False, diff=False)
     action.connect = lambda _host=None: cluster
@@ -62,7 +62,7 @@ def absent(site_spec: Any, cluster: OpenShift, **spec: str) -> tuple[list[tuple[
         asked.extend([("set", how["applyset"])] if "applyset" in how else [])
 
     action.apply = apply
-    given = {"spec": {**site_spec(cluster="site-x"), "install": "operator", **spec}, "state": "uninstalled"}
+    given = {"part": "site", "spec": {**site_spec(cluster="site-x"), "install": "operator", **spec}, "state": "uninstalled"}
     result = action.execute(action._checked(action.ARGS, {}, given, ""), {})
     return asked, result.get("warnings", [])
 

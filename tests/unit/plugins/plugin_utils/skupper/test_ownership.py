@@ -10,11 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import (
-    skupper_link,
-    skupper_listener,
-    skupper_site,
-)
+from ansible_collections.federated.flower.plugins.action import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -69,13 +65,13 @@ def test_the_hub_never_replaces_the_site_of_a_site(parsed_network_site: Any) -> 
 
 def test_the_site_of_a_hub_is_applied_with_the_name_that_it_has(site_spec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     applied: list[Any] = []
-    monkeypatch.setattr(skupper_site.ActionModule, "remove", lambda _self, _cluster, objects, _seconds: applied.extend(objects))
-    action: Any = object.__new__(skupper_site.ActionModule)
+    monkeypatch.setattr(skupper.ActionModule, "remove", lambda _self, _cluster, objects, _seconds: applied.extend(objects))
+    action: Any = object.__new__(skupper.ActionModule)
     action.inventory_host, action.connect = "hub-fra", lambda _host=None: Place(HUB_ENDS, site=given.hub_site())
     action._task = SimpleNamespace(check_mode=True, diff=False)
     action.apply = lambda _cluster, objects, **_options: applied.extend(objects)
     spec = site_spec(cluster="hub-fra", hub=True, link_access="default", platform="kubernetes")
-    action.execute(action._checked(action.ARGS, {}, {"spec": spec}, ""), {})
+    action.execute(action._checked(action.ARGS, {}, {"part": "site", "spec": spec}, ""), {})
     assert [one["metadata"]["name"] for one in applied if one["kind"] == "Site"] == ["hub"]
 
 
@@ -107,13 +103,13 @@ class Place(Cluster):
         return SimpleNamespace(namespaced=True)
 
 
-def act(module: Any, cluster: Cluster, host: str = "site-x", **options: Any) -> Any:
-    action: Any = object.__new__(module.ActionModule)
+def act(part: str, cluster: Cluster, host: str = "site-x", **options: Any) -> Any:
+    action: Any = object.__new__(skupper.ActionModule)
     action.inventory_host = host
     action._task = SimpleNamespace(check_mode=False, diff=False)
     action.connect = lambda _host=None: cluster
     action.apply = lambda *_objects, **_options: pytest.fail("something was written")
-    params = action._checked(action.ARGS, {}, options, "")
+    params = action._checked(action.ARGS, {}, {"part": part, **options}, "")
     return action.execute(params, {})
 
 
@@ -124,36 +120,36 @@ def test_leaving_the_network_removes_nothing_of_the_hub(
     cluster = Place(HUB_ENDS, record("skupper-link", "Certificate"), record("skupper-site", "Site"), SUPERLINK)
     with pytest.raises(ClusterError, match="its namespace flower is the hub's own.*Nothing was removed"):
         if part == "site":
-            act(skupper_site, cluster, spec=site_spec(cluster="site-x"), state="absent")
+            act("site", cluster, spec=site_spec(cluster="site-x"), state="absent")
         elif part == "listener":
-            act(skupper_listener, cluster, spec=listener_spec(cluster="site-x"), side="listener", state="absent")
+            act("listener", cluster, spec=listener_spec(cluster="site-x"), side="listener", state="absent")
         else:
-            act(skupper_link, cluster, spec=link_spec(cluster="site-x"), hub="hub", state="absent")
+            act("link", cluster, spec=link_spec(cluster="site-x"), hub="hub", state="absent")
 
 
 def test_a_listener_takes_no_connector_away(listener_spec: Any) -> None:
     with pytest.raises(ClusterError, match="set flower_connectivity to direct"):
-        act(skupper_listener, Place(HUB_ENDS), spec=listener_spec(cluster="site-x"), side="listener")
+        act("listener", Place(HUB_ENDS), spec=listener_spec(cluster="site-x"), side="listener")
     with pytest.raises(ClusterError, match="would replace that of the site"):
-        act(skupper_listener, Place(SITE_ENDS), "hub", spec=listener_spec(cluster="hub"), side="connector")
+        act("listener", Place(SITE_ENDS), "hub", spec=listener_spec(cluster="hub"), side="connector")
 
 
 def test_a_site_beside_a_standby_may_leave(site_spec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Place(record("skupper-site", "Site"), SUPERLINK, site=given.site())
     written = []
-    monkeypatch.setattr(skupper_site.ActionModule, "wait_cleared", lambda *_given: None)
-    action: Any = object.__new__(skupper_site.ActionModule)
+    monkeypatch.setattr(skupper.ActionModule, "wait_cleared", lambda *_given: None)
+    action: Any = object.__new__(skupper.ActionModule)
     action.inventory_host, action.connect = "site-a", lambda _host=None: cluster
     action._task = SimpleNamespace(check_mode=False, diff=False)
     action.apply = lambda _cluster, objects, **options: written.append(options.get("applyset") or objects[0]["metadata"]["name"])
-    action.execute(action._checked(action.ARGS, {}, {"spec": site_spec(), "state": "absent"}, ""), {})
+    action.execute(action._checked(action.ARGS, {}, {"part": "site", "spec": site_spec(), "state": "absent"}, ""), {})
     assert written == ["skupper-site", "skupper-site-leader"]
 
 
 def looked(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, site: Any, listener: Any, **more: Any) -> Any:
     host = site["cluster"]
-    monkeypatch.setattr(skupper_site.ActionModule, "check_site", lambda self, spec: self.check_parts(spec, {**listener, "cluster": host}, more.get("link", {})))
-    return act(skupper_site, cluster, host, spec=site, state="checked")
+    monkeypatch.setattr(skupper.ActionModule, "check_site", lambda self, spec: self.check_parts(spec, {**listener, "cluster": host}, more.get("link", {})))
+    return act("site", cluster, host, spec=site, state="checked")
 
 
 def test_with_a_limit_the_records_show_the_hub(monkeypatch: pytest.MonkeyPatch, site_spec: Any, listener_spec: Any, link_spec: Any) -> None:

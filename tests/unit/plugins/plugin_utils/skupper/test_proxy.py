@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import skupper_link
+from ansible_collections.federated.flower.plugins.action import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import links
@@ -40,7 +40,7 @@ def test_the_secret_of_the_proxy_is_there_before_a_link_names_it(secret, words, 
             raise secret
         return secret
 
-    action: Any = object.__new__(skupper_link.ActionModule)
+    action: Any = object.__new__(skupper.ActionModule)
     cluster: Any = SimpleNamespace(get=get)
     spec = parsed_link(proxy_secret="site-proxy")
     if words:

@@ -122,13 +122,13 @@ class Plan(ActionModule):
 
 def test_a_file_is_written_once_and_its_hash_is_that_of_the_plan(tmp_path: Path) -> None:
     path, text = tmp_path / "plan.txt", plan(CHANGED)
-    first, again = (Plan(path=str(path))._make(text) for _time in range(2))
+    first, again = (Plan(path=str(path))._write_plan(text) for _time in range(2))
     assert first["changed"] and not again["changed"] and path.read_text() == text and path.stat().st_mode & 0o777 == 0o600
     assert first["sha256"] == again["sha256"] == plan_text.sha256(path.read_text()) and not first["nothing_to_do"]
     assert [*tmp_path.iterdir()] == [path]
     path.write_text("something else\n")
     with pytest.raises(ClusterError, match="is not a plan, and is not overwritten"):
-        Plan(path=str(path))._make(text)
+        Plan(path=str(path))._write_plan(text)
     with pytest.raises(ClusterError, match=r"is not a plan: federated.flower.plan writes them"):
         Plan(path=str(path))._compare(text)
     with pytest.raises(ClusterError, match="cannot be read"):
