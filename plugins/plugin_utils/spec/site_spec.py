@@ -122,8 +122,8 @@ def merge_node_config(site: Mapping[str, Any] | None, pool: Mapping[str, Any] | 
     merged = {**(site or {}), **(pool or {})}
     if site and mode == STATEFUL_SET and not any(node_config.uses(merged, word) for word in ("{index}", "{replicas}")):
         merged = {**NUMBERS, **merged}
-    inherited = {**NUMBERS, **{key: value for key, value in (site or {}).items() if value is not None}}
-    return {key: value for key, value in merged.items() if value is not None or key not in inherited}  # a null that removes nothing is a fault
+    removable = {*NUMBERS, *(key for key, value in site.items() if value is not None)} if site else ()
+    return {key: value for key, value in merged.items() if value is not None or key not in removable}  # a null that removes nothing is a fault
 
 
 def pool_of(site: Mapping[str, Any], pool: Mapping[str, Any]) -> PoolSpec:

@@ -123,6 +123,7 @@ EDGE = [{"name": "edge", "mode": "DaemonSet"}]
         ),
         ({"node_config": {"x": None}, "pools": [{"name": "a"}]}, "pool 'a' (cluster 'site-a'): node_config key 'x'"),
         ({"node_config": {"y": 1}, "pools": [{"name": "a", "node_config": {"x": None}}]}, "pool 'a' (cluster 'site-a'): node_config key 'x'"),
+        ({"pools": [{"name": "a", "node_config": {"partition-id": None}}]}, "pool 'a' (cluster 'site-a'): node_config key 'partition-id'"),
         ({"node_config": {"n": "{partition}"}, "pools": EDGE}, "The key is from supernode_node_config"),
         ({"gpu": 1}, "supernode_gpu: a value of the type int (not shown) is not a mapping"),
         ({"gpu": {"cuont": 1}}, "supernode_gpu.cuont"),
