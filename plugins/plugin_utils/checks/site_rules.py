@@ -243,9 +243,10 @@ def _node_config(found: Problems, site: SiteSpec, pool: PoolSpec, own: Spec, com
     try:
         manifests.expansion(site, pool)
     except node_config.NodeConfigError as exc:
+        inherited = {*map(text, common)} - {*map(text, own)}
         for fault in exc.faults:
             message = fault.message(pool.name, site.cluster)
-            if fault.key in map(text, common) and fault.key not in map(text, own):
+            if fault.key in inherited:
                 message = f"{message.removesuffix('.')}. The key is from supernode_node_config: change it there, or remove it with null in the pool"
             found.sentence(message)
 
