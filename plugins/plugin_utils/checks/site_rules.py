@@ -204,14 +204,10 @@ def _pool(found: Problems, site: SiteSpec, pool: PoolSpec, spec: Spec, index: in
     """How the variables of a pool fit each other and those of its site. C(spec): as they are given, to name the one that is wrong."""
     own: Spec = spec["pools"][index]
     at = f"pools[{index}]."
-
-    def place(key: str) -> str:
-        return f"{at}{key}" if own.get(key) else key
-
     if not pool.is_process:  # what is for a SuperExec, where the SuperNode runs ClientApps itself
         if pool.superexec_image and (not pool.image or (own.get("superexec_image") and pool.superexec_image != pool.image)):
             found.add(
-                place("superexec_image"),
+                f"{at if own.get('superexec_image') else ''}superexec_image",
                 pool.superexec_image,
                 f"has no effect on pool {pool.name}: with subprocess isolation ClientApps run in the SuperNode's container. Set image of the "
                 "pool to an image with flower-supernode and the app's packages, or isolation of the pool to process",
@@ -230,7 +226,7 @@ def _pool(found: Problems, site: SiteSpec, pool: PoolSpec, spec: Spec, index: in
         return
     if not pool.is_process:
         reason = "does not go together with supernode_clientapp: workload: ClientApps run in the SuperNode then. Set it to process"
-        found.add(place("isolation"), pool.isolation, reason)
+        found.add(f"{at if own.get('isolation') else ''}isolation", pool.isolation, reason)
     if is_right:
         name = clientapp.listener_service(pool.name, max(pool.replicas - 1, 0))
         if len(name) > MAX_LABEL:

@@ -127,9 +127,7 @@ def merge_node_config(site: Mapping[str, Any] | None, pool: Mapping[str, Any] | 
 
 
 def pool_of(site: Mapping[str, Any], pool: Mapping[str, Any]) -> PoolSpec:
-    """A pool out of variables without faults.
-
-    C(env), C(datasets), C(node_config), labels and annotations are merged with the site's, all else replaces the site's.
+    """A pool out of variables without faults: env, datasets, node config, labels and annotations are merged with the site's, all else replaces it.
 
     Args:
         site: variables of its site.

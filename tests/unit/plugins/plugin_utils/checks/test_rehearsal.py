@@ -64,7 +64,7 @@ def test_an_object_that_no_cluster_can_store(parsed_site):
         ("supernode", "spec.template.spec.initContainers[0].name: Duplicate value: \"a\"", "supernode_init_containers (also of"),
         ("supernode", "metadata.annotations: Too long: may not be more than 262144 bytes", "supernode_annotations (also of"),
         ("supernode", "spec.template.spec.restartPolicy: Unsupported value: \"Never\"", "supernode_pod_template and supernode_patches"),
-        ("supernode", "spec.template.spec.runtimeClassName: Invalid value", "gpu.runtime_class of the pools (supernode_pools) or supernode_gpu."),
+        ("supernode", "spec.template.spec.runtimeClassName: Invalid value", "gpu.runtime_class of the pools, or supernode_gpu.runtime_class, "),
         ("superlink", "spec.template.spec.runtimeClassName: Invalid value", "superlink_serverapp_gpu.runtime_class, "),
     ],
 )
