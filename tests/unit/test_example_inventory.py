@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_defaults, role_options
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec, pool_of
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
@@ -37,8 +37,6 @@ HUB, SITES = "flower_hub", "flower_sites"
 CONNECTION = {"flower_auth", "flower_context", "flower_kubeconfig"}
 # Facts that 99-constructed.yml makes groups of, besides those that are variables of the collection.
 FACTS = {"gpu"}
-# Variables of Ansible itself.
-ANSIBLE = {"ansible_connection", "ansible_python_interpreter"}
 
 
 @cache
@@ -85,7 +83,7 @@ class Check(ClusterAction):
 
     def __init__(self, host: str, groups: dict[str, list[str]]) -> None:
         self.inventory_host = host
-        own = trusted({key: value for key, value in hostvars()[host].items() if key not in CONNECTION | ANSIBLE})
+        own = trusted({key: value for key, value in hostvars()[host].items() if key not in CONNECTION})
         self.task_vars = {**own, "inventory_hostname": host, "groups": groups}
         self._templar = Templar(loader=DataLoader(), variables=self.task_vars)
 
@@ -102,14 +100,14 @@ def spec_of(host: str, name: str) -> dict[str, Any]:
 def site_spec(host: str, groups: dict[str, list[str]]) -> dict[str, Any]:
     """The spec that the action makes of the variables of a site."""
     defaults = role_defaults("supernode")
-    own = trusted({key: value for key, value in hostvars()[host].items() if key not in CONNECTION | ANSIBLE})
+    own = trusted({key: value for key, value in hostvars()[host].items() if key not in CONNECTION})
     raw = {**defaults.values, **own, "inventory_hostname": host, "groups": groups}
     found = HostVariables(raw, Templar(loader=DataLoader(), variables=raw).template, defaults)
     return site_of(host, {name: found[name] for name in role_options("supernode") if name in found}, access_of(found)).given
 
 
 def test_every_variable_is_known() -> None:
-    known = known_variables() | CONNECTION | FACTS | ANSIBLE
+    known = known_variables() | CONNECTION | FACTS
     assert {host: set(found) - known for host, found in hostvars().items() if set(found) - known} == {}
 
 
@@ -157,7 +155,7 @@ def test_regions_and_gpus_merge(host: str, mirror: str, pool: str, selector: dic
 
 def test_the_fixed_number_of_partitions_is_enough() -> None:
     wanted = {
-        host: {pool["name"]: pool_of({}, pool).replicas for pool in hostvars()[host]["supernode_pools"]}
+        host: {pool.name: pool.replicas for pool in SiteSpec.parse(spec_of(host, "supernode")).pools}
         for host in members(SITES)
     }
     fixed = hostvars()["clinic-lyon"]["flower_partitions"]

@@ -234,7 +234,7 @@ def service(obj: Object) -> State:
     return State(
         False,
         "the load balancer has no address. A cloud, or a controller in the cluster such as MetalLB, must assign one; without either, use "
-        "another type of Service",
+        "another type of Service (for a hub, superlink_exposure: node_port)",
     )
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base import object_names
@@ -22,9 +22,8 @@ from ..spec.pods_spec import (
     VOLUME,
     VOLUME_KINDS,
     Dataset,
-    merge_datasets,
 )
-from ..spec.site_spec import pool_of
+from ..spec.site_spec import PoolSpec
 from .pod_rules import normal_path
 from .value_checks import UNSET, Check, Problems, Rule, Shape, Spec, given
 
@@ -33,24 +32,20 @@ MAX_NAME = 63 - len(object_names.DATASET_VOLUME_PREFIX)
 _NEEDED = {"nfs": ("server", "path"), "local": ("path",), "csi": ("driver", "volumeHandle")}
 
 
-def dataset_problems(found: Problems, spec: Spec) -> None:
-    """Datasets: each by itself, then with what else their pools have."""
-    pools: list[Spec] = spec.get("pools") or []
+def check_datasets(found: Problems, spec: Spec) -> bool:
+    """Check the form of each dataset of a site and its pools, as they are given; returns whether all are right."""
     before = len(found.found)
-    for at, part in (("", spec), *((f"pools[{number}].", pool) for number, pool in enumerate(pools))):
+    for at, part in (("", spec), *((f"pools[{number}].", pool) for number, pool in enumerate(spec.get("pools") or []))):
         _list(found, f"{at}datasets", part.get("datasets") or [])
-    if len(found.found) > before or not any(names(spec, pool) for pool in pools):
-        return
+    return len(found.found) == before
+
+
+def dataset_problems(found: Problems, given: Sequence[Spec], pools: Sequence[PoolSpec]) -> None:
+    """Datasets with what else their pools have. C(given): the pools without the settings of their site, to name what is wrong."""
     reported: set[tuple[str, str]] = set()
-    for number, pool in enumerate(pools):
-        _collisions(found, spec, pool, f"pools[{number}].", reported)
-    _shared_claims(found, spec, pools)
-
-
-def names(spec: Spec, pool: Spec) -> list[str]:
-    """Names of a pool's datasets, merged with the site's; those that are no names are left out."""
-    listed = [entry.get("name") for part in (spec, pool) for entry in part.get("datasets") or []]
-    return sorted({name for name in listed if isinstance(name, str) and name})
+    for number, (own, pool) in enumerate(zip(given, pools)):
+        _collisions(found, own, pool, f"pools[{number}].", reported)
+    _shared_claims(found, pools)
 
 
 def _list(found: Problems, variable: str, listed: Sequence[Spec]) -> None:
@@ -116,62 +111,53 @@ _RULES = (
 )
 
 
-def _collisions(found: Problems, spec: Spec, pool: Spec, at: str, reported: set[tuple[str, str]]) -> None:
+def _collisions(found: Problems, own: Spec, pool: PoolSpec, at: str, reported: set[tuple[str, str]]) -> None:
     """Datasets that need what env, volumes or mounts of the pool use. What is the site's is reported once."""
-    own = names(spec, pool)
-    variables = {datasets.variable_of(name) for name in own} | ({datasets.LIST_VARIABLE} if own else set())
-    volumes = {object_names.DATASET_VOLUME_PREFIX + name for name in own}
+    names = [one.name for one in pool.datasets]
+    variables = {datasets.variable_of(name) for name in names} | ({datasets.LIST_VARIABLE} if names else set())
+    volumes = {object_names.DATASET_VOLUME_PREFIX + name for name in names}
 
     def report(option: str, value: str, reason: str) -> None:
-        if pool.get(option) is not None:
+        if own.get(option) is not None:
             found.add(f"{at}{option}", value, reason)
         elif (option, value) not in reported:
             reported.add((option, value))
             found.add(option, value, reason)
 
-    for value in _used(spec, pool, "env", "name"):
+    for value in _texts(pool.env, "name"):
         if value in variables:
             report("env", value, "is set by this collection for the datasets of the pool; use another name")
-    for value in _used(spec, pool, "volumes", "name"):
+    for value in _texts(pool.volumes, "name"):
         if value in volumes:
             report("volumes", value, "is the name of a dataset's volume; use another name")
-    for value in _used(spec, pool, "volume_mounts", "mountPath"):
+    for value in _texts(pool.volume_mounts, "mountPath"):
         path = normal_path(value)
-        if other := next((one for one in map(object_names.dataset_path, own) if _overlap(path, one)), ""):
+        if other := next((one for one in map(object_names.dataset_path, names) if _overlap(path, one)), ""):
             reason = f"overlaps {other}, where a dataset is mounted; use a path outside {object_names.DATASETS_ROOT}"
             report("volume_mounts", value, reason)
 
 
-def _used(spec: Spec, pool: Spec, option: str, key: str) -> Iterator[str]:
-    """Values of a key in the lists that a pool has in the end: env is merged, others are replaced."""
-    lists = [spec.get(option), pool.get(option)] if option == "env" else [pool.get(option) or spec.get(option)]
-    return (entry[key] for listed in lists for entry in listed or [] if isinstance(entry.get(key), str))
+def _texts(entries: Iterable[Spec], key: str) -> Iterator[str]:
+    return (entry[key] for entry in entries if isinstance(entry.get(key), str))
 
 
 def _overlap(one: str, other: str) -> bool:
     return one == other or one == "/" or one.startswith(other + "/") or other.startswith(one + "/")
 
 
-def _shared_claims(found: Problems, spec: Spec, pools: Sequence[Spec]) -> None:
+def _shared_claims(found: Problems, pools: Sequence[PoolSpec]) -> None:
     """Claims that are created: the same for all pools of a site, and none that fewer pods may use than there are."""
     first: dict[str, tuple[str, Dataset]] = {}
     pods: dict[str, int] = {}
     for pool in pools:
-        try:
-            replicas = pool_of({}, {key: pool.get(key) for key in ("mode", "replicas")})
-        except (TypeError, ValueError):
-            return  # reported elsewhere
-        for one in map(Dataset.parse, merge_datasets(spec.get("datasets"), pool.get("datasets"))):
-            if not one.is_created:
-                continue
-            name = text(pool.get("name"))
-            before, same = first.setdefault(one.name, (name, one))
+        for one in (one for one in pool.datasets if one.is_created):
+            before, same = first.setdefault(one.name, (pool.name, one))
             if (one.new_claim, one.volume, one.access_modes) != (same.new_claim, same.volume, same.access_modes):
                 found.sentence(
-                    f"{found.prefix}pools: the pools {before} and {name} describe the claim {one.claim_name} of the dataset {one.name} "
+                    f"{found.prefix}pools: the pools {before} and {pool.name} describe the claim {one.claim_name} of the dataset {one.name} "
                     "in different ways: use another name for one of the datasets"
                 )
-            pods[one.name] = pods.get(one.name, 0) + (2 if replicas.is_daemon else replicas.replicas)
+            pods[one.name] = pods.get(one.name, 0) + (2 if pool.is_daemon else pool.replicas)
     for name, (_pool, one) in first.items():
         if one.access_modes == [ONE_POD] and pods[name] > 1:
             found.sentence(

@@ -28,7 +28,7 @@ _CLASSES = {
 }
 # Part of an option's variable, where pods of the role have one of their own.
 _PARTS = {"superlink": ("", "serverapp_"), "supernode": ("",)}
-_OF_A_POOL = "gpu.runtime_class"  # SuperLink itself has no devices, and a site's are those of its pools
+_OF_A_POOL = "gpu.runtime_class"  # SuperLink itself has no devices
 # What the admission of quotas and of LimitRanges says of a pod in each namespace in which it is refused (kubernetes, plugin/pkg/admission). Others,
 # such as webhooks, may refuse a pod that no workload owns.
 _UNLIMITED = re.compile("failed quota: .*must specify|(usage|ratio) per (Container|Pod) ")
@@ -69,7 +69,7 @@ def classes(cluster: Cluster, objects: Iterable[Mapping[str, Any]], role: str) -
     for (field, name), workloads in sorted(named.items()):
         api_version, kind, resource, option = _CLASSES[field]
         if _is_absent(cluster, api_version, kind, resource, name):
-            own = [f"{role}_{part}{option}" for part in _PARTS[role] if f"{part}{option}" != _OF_A_POOL]
+            own = [f"{role}_{part}{option}" for part in _PARTS[role] if role == "supernode" or f"{part}{option}" != _OF_A_POOL]
             variables = " or ".join([*([f"{option} of the pools (supernode_pools)"] if role == "supernode" else []), *own])
             yield Problem(
                 f"there is no {kind} {name} in the cluster, which would refuse the pods of {', '.join(workloads)}: correct {variables}, or have "

@@ -59,7 +59,7 @@ VARIABLE_OF_FIELD = {
     "labels": "labels",
 }
 _STORAGE_OF = {"superlink": "superlink_outputs_size and superlink_outputs_storage_class", "supernode": "the dataset in supernode_datasets (also of the pool)"}
-_DEVICES = {"superlink": "superlink_serverapp_gpu.runtime_class", "supernode": "gpu.runtime_class of the pools (supernode_pools)"}
+_DEVICES = {"superlink": "superlink_serverapp_gpu.runtime_class", "supernode": "gpu.runtime_class of the pools, or supernode_gpu.runtime_class"}
 
 
 def rehearse(cluster: Cluster, objects: Sequence[Object], absent: Collection[str], role: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...module_utils import node_config
 from ..base.addresses import SUBDOMAIN
+from ..base.foreign_data import FAULTS
 from ..base.names import WORKLOAD
 from ..base.object_names import BUNDLE, OCM, OCM_PACE, REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
 from ..base.platforms import with_platform_values
@@ -18,9 +19,10 @@ from ..base.values import text
 from ..manifests import clientapp
 from ..manifests import supernode as manifests
 from ..spec.part_spec import SKUPPER
-from ..spec.site_spec import DAEMON_SET, SHARED, SiteSpec, pool_of
+from ..spec.pods_spec import PodsSpec
+from ..spec.site_spec import DAEMON_SET, PoolSpec, SiteSpec
 from . import connection_rules, ocm_rules, pod_rules, program_options
-from .dataset_rules import dataset_problems, names
+from .dataset_rules import check_datasets, dataset_problems
 from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, each, flag, given, networks, number, pattern, shown
 
 # A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
@@ -52,6 +54,8 @@ _SITE: Mapping[str, Check] = {
     "partitions": number(0),
     "sidecar_max_connections": number(10, 100000),
     "disruption_budget": number(0),
+    "replicas": number(0, MAX_SUPERNODES),
+    "gpu": lambda found, variable, value: pod_rules.gpu(found, variable, value, {}),
 }
 _POOL: Mapping[str, Check] = {
     **_WORKLOAD,
@@ -141,20 +145,28 @@ def site_problems(spec: Spec) -> list[Problem]:
         found.number("clientapp_wait", spec.get("clientapp_wait"), 0)
         if spec.get("delivery") == OCM:
             _delivered_clientapps(found, spec)
-    _workload(found, spec, spec, "")
-
     pools: list[Spec] = spec.get("pools") or []
     if not pools:
         found.add("pools", pools, "is empty; a site needs at least one SuperNode")
-    for index, pool in enumerate(pools):
-        _pool(found, spec, pool, f"pools[{index}].")
+    right = [_check_pool(found, spec, pool, f"pools[{index}].") for index, pool in enumerate(pools)]
     found.unique("pools", pools, "is the name of {}, too")
-    if not found.found and (total := sum(pool_of({}, pool).replicas for pool in pools)) > MAX_SUPERNODES:
+    has_right_datasets = check_datasets(found, spec)
+    try:
+        site = SiteSpec.parse(spec).complete()
+    except FAULTS:
+        if not found.found:
+            raise
+        return found.found  # the rest is checked when what was found is corrected
+    _workload(found, spec, site.pods, site.version, "")
+    for index, pool in enumerate(site.pools):
+        _pool(found, site, pool, spec, index, right[index])
+    if not found.found and (total := sum(pool.replicas for pool in site.pools)) > MAX_SUPERNODES:
         found.sentence(
             f"{found.prefix}pools: the pools have {total} replicas together; a site has at most {MAX_SUPERNODES} SuperNodes. Make more than one site of it"
         )
-    dataset_problems(found, spec)
-    pod_rules.patches(found, spec, lambda: manifests.objects(SiteSpec.parse(spec).complete()))
+    if has_right_datasets:
+        dataset_problems(found, pools, site.pools)
+    pod_rules.patches(found, spec, lambda: manifests.objects(site))
     return found.found
 
 
@@ -169,67 +181,70 @@ def _delivered_clientapps(found: Problems, spec: Spec) -> None:
         ocm_rules.rollout(found, "clientapp_rollout", spec.get("clientapp_rollout"))
 
 
-def _workload(found: Problems, keys: Spec, effective: Spec, at: str) -> None:
-    """Rules for keys that a site and a pool may have. C(effective) is the pool with the site's settings filled in."""
+def _workload(found: Problems, own: Spec, pods: PodsSpec, version: str, at: str) -> None:
+    """Rules for keys that a site and a pool may have: C(own). C(pods): the pool with the site's settings filled in."""
     for key, program in (("extra_args", program_options.SUPERNODE), ("superexec_extra_args", program_options.CLIENTAPP)):
-        pod_rules.arguments(found, f"{at}{key}", keys.get(key), program, effective.get("version"))
-    if keys.get("volumes") or keys.get("volume_mounts") or keys.get("shm_size"):
-        paths = pod_rules.SITE_PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
-        pod_rules.volumes(found, effective, at, pod_rules.SITE_VOLUMES, paths)
+        pod_rules.arguments(found, f"{at}{key}", own.get(key), program, version)
+    if own.get("volumes") or own.get("volume_mounts") or own.get("shm_size"):
+        paths = pod_rules.SITE_PATHS | ({"/dev/shm"} if pods.shm_size else set())
+        pod_rules.volumes(found, {"volumes": pods.volumes, "volume_mounts": pods.volume_mounts}, at, pod_rules.SITE_VOLUMES, paths)
 
 
-def _pool(found: Problems, spec: Spec, pool: Spec, at: str) -> None:
+def _check_pool(found: Problems, spec: Spec, pool: Spec, at: str) -> bool:
+    """Check the form of each variable of a pool, as it is given; returns whether all are right."""
     before = len(found.found)
     found.check(_POOL, pool, at)
     found.apply(_POOL_RULES, {**pool, **{key: spec.get(key) for key in ("delivery", "clientapp")}}, at)
     if pool.get("mode") != DAEMON_SET:
         found.number(f"{at}replicas", pool.get("replicas"), 0, MAX_SUPERNODES)
-    good = len(found.found) == before
-    effective = {key: spec.get(key) for key in ("version", *SHARED)}
-    effective.update({key: value for key, value in pool.items() if value is not None})
-    isolation = effective.get("isolation")
-    if isolation == "subprocess":  # what is for a SuperExec, where the SuperNode runs ClientApps itself
-        own, image = pool.get("superexec_image"), effective.get("image")
-        if (own and own != image) or (effective.get("superexec_image") and not image):
+    return len(found.found) == before
+
+
+def _pool(found: Problems, site: SiteSpec, pool: PoolSpec, spec: Spec, index: int, is_right: bool) -> None:
+    """How the variables of a pool fit each other and those of its site. C(spec): as they are given, to name the one that is wrong."""
+    own: Spec = spec["pools"][index]
+    at = f"pools[{index}]."
+    if not pool.is_process:  # what is for a SuperExec, where the SuperNode runs ClientApps itself
+        if pool.superexec_image and (not pool.image or (own.get("superexec_image") and pool.superexec_image != pool.image)):
             found.add(
-                f"{at if own else ''}superexec_image",
-                effective["superexec_image"],
-                f"has no effect on pool {text(pool.get('name'))}: with subprocess isolation ClientApps run in the SuperNode's container. Set image of the "
+                f"{at if own.get('superexec_image') else ''}superexec_image",
+                pool.superexec_image,
+                f"has no effect on pool {pool.name}: with subprocess isolation ClientApps run in the SuperNode's container. Set image of the "
                 "pool to an image with flower-supernode and the app's packages, or isolation of the pool to process",
             )
         for key in ("superexec_resources", "superexec_extra_args", "superexec_lifecycle"):
-            if pool.get(key):
+            if own.get(key):
                 reason = f"has no effect: with subprocess isolation there is no SuperExec; use {key.removeprefix('superexec_')}"
-                found.add(f"{at}{key}", pool[key], reason)
-    pod_rules.gpu(found, f"{at}gpu", pool.get("gpu"), effective.get("superexec_resources" if isolation == "process" else "resources"))
-    _workload(found, pool, effective, at)
-    if good:
-        _node_config(found, spec, pool)
-    if not _separate(spec) or pool.get("mode") == DAEMON_SET:
+                found.add(f"{at}{key}", own[key], reason)
+    devices = own.get("gpu")
+    computing = pool.superexec_resources if pool.is_process else pool.resources
+    pod_rules.gpu(found, "gpu" if devices is None else f"{at}gpu", spec.get("gpu") if devices is None else devices, computing)
+    _workload(found, own, pool, site.version, at)
+    if is_right:
+        _node_config(found, site, pool, own.get("node_config") or {}, spec.get("node_config") or {})
+    if not site.has_separate_clientapps or pool.is_daemon:
         return
-    isolation = pool.get("isolation") or spec.get("isolation")
-    if isolation != "process":
+    if not pool.is_process:
         reason = "does not go together with supernode_clientapp: workload: ClientApps run in the SuperNode then. Set it to process"
-        found.add(f"{at if pool.get('isolation') else ''}isolation", isolation, reason)
-    if good:
-        last = max(pool_of({}, {"replicas": pool.get("replicas")}).replicas - 1, 0)
-        name = clientapp.listener_service(text(pool.get("name")), last)
+        found.add(f"{at if own.get('isolation') else ''}isolation", pool.isolation, reason)
+    if is_right:
+        name = clientapp.listener_service(pool.name, max(pool.replicas - 1, 0))
         if len(name) > MAX_LABEL:
             reason = f"is too long: its last SuperNode's Service would have the name {name}, and {MAX_LABEL} characters are the limit"
-            found.add(f"{at}name", pool.get("name"), reason)
+            found.add(f"{at}name", pool.name, reason)
 
 
-def _node_config(found: Problems, spec: Spec, pool: Spec) -> None:
-    """The node config of a pool without other faults. The ledger is read after validation; any numbers do to find what is wrong with the text."""
-    site = {key: spec.get(key) for key in ("cluster", "region", "namespace", "federation", "allocation")}
-    own = {key: pool.get(key) for key in ("name", "mode", "replicas", "node_config")}
-    own["datasets"] = [{"name": name} for name in names(spec, pool)]
-    part = SiteSpec.parse({**site, "pools": [own]}).complete()
+def _node_config(found: Problems, site: SiteSpec, pool: PoolSpec, own: Spec, common: Spec) -> None:
+    """The node config of a pool, out of its own and that of its site. The ledger is read after validation; any numbers do to find what is wrong."""
     try:
-        manifests.expansion(part, part.pools[0])
+        manifests.expansion(site, pool)
     except node_config.NodeConfigError as exc:
+        inherited = {*map(text, common)} - {*map(text, own)}
         for fault in exc.faults:
-            found.sentence(fault.message(pool["name"], text(spec.get("cluster"))))
+            message = fault.message(pool.name, site.cluster)
+            if fault.key in inherited:
+                message = f"{message.removesuffix('.')}. The key is from supernode_node_config: change it there, or remove it with null in the pool"
+            found.sentence(message)
 
 
 def render_problems(spec: SiteSpec) -> list[Problem]:

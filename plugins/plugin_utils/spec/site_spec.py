@@ -29,7 +29,7 @@ from .part_spec import (
     merge_env,
     parsed,
 )
-from .pods_spec import PodsSpec, merge_datasets
+from .pods_spec import NO_GPU, PodsSpec, merge_datasets
 
 USERNAME, PASSWORD = "username", "password"
 
@@ -37,6 +37,8 @@ STATEFUL_SET = "StatefulSet"
 DAEMON_SET = "DaemonSet"
 MODES = (STATEFUL_SET, DAEMON_SET)
 SPREADS = ("none", "soft", "hard")
+#: Entries that a site's C(node_config) adds for a StatefulSet.
+NUMBERS = {"partition-id": "{partition}", "num-partitions": "{partitions}"}
 
 
 @dataclass(frozen=True)
@@ -110,13 +112,22 @@ class PoolSpec(PodsSpec):
         return counts and not self.is_daemon and self.replicas > 0
 
 
-OWN = ("name", "mode", "replicas", "node_config", "gpu")
+OWN = ("name", "mode")
 # Settings of a site that a pool may have for itself.
 SHARED = tuple(one.name for one in fields(PoolSpec) if one.name not in OWN)
 
 
+def merge_node_config(site: Mapping[str, Any] | None, pool: Mapping[str, Any] | None, mode: str) -> dict[str, Any]:
+    """The entries of a site and of a pool, and, if the site has any, C(NUMBERS), unless the pool counts for itself. A null removes an entry."""
+    merged = {**(site or {}), **(pool or {})}
+    if site and mode == STATEFUL_SET and not any(node_config.uses(merged, word) for word in ("{index}", "{replicas}")):
+        merged = {**NUMBERS, **merged}
+    removable = {*NUMBERS, *(key for key, value in site.items() if value is not None)} if site else ()
+    return {key: value for key, value in merged.items() if value is not None or key not in removable}  # a null that removes nothing is a fault
+
+
 def pool_of(site: Mapping[str, Any], pool: Mapping[str, Any]) -> PoolSpec:
-    """A pool out of variables without faults: env, datasets, labels and annotations are merged with the site's, all else replaces the site's.
+    """A pool out of variables without faults: env, datasets, node config, labels and annotations are merged with the site's, all else replaces it.
 
     Args:
         site: variables of its site.
@@ -124,8 +135,10 @@ def pool_of(site: Mapping[str, Any], pool: Mapping[str, Any]) -> PoolSpec:
     """
     merged = {key: site.get(key) for key in SHARED}
     merged.update({key: value for key, value in pool.items() if value is not None})
-    if text(merged.get("mode")) == DAEMON_SET:
+    mode = text(merged.get("mode")) or STATEFUL_SET
+    if mode == DAEMON_SET:
         merged["replicas"] = 0
+    merged["node_config"] = merge_node_config(site.get("node_config"), pool.get("node_config"), mode)
     merged["env"] = merge_env(site.get("env") or [], pool.get("env") or [])
     merged["datasets"] = merge_datasets(site.get("datasets"), pool.get("datasets"))
     for key in ("pod_labels", "pod_annotations"):
@@ -184,7 +197,7 @@ class SiteSpec(FlowerSpec):
     def parse(cls, given: Mapping[str, Any], **more: Any) -> SiteSpec:
         """See C(Parsed). Its rules are in checks/site_rules.py."""
         pools = [pool_of(given, pool) for pool in given.get("pools") or []]
-        return super().parse(given, pods=PodsSpec.parse(given), pools=pools, **more)
+        return super().parse(given, pods=PodsSpec.parse(given, gpu=NO_GPU), pools=pools, **more)
 
     @property
     def has_sidecar(self) -> bool:

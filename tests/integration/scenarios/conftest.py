@@ -68,6 +68,8 @@ SUFFIXES = (
     "-helm-ca",
     "-jobs",
     "-keys",
+    "-lines",
+    "-lines-ca",
     "-nightly",
     "-ocm",
     "-oc",

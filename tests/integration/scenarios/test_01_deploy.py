@@ -4,9 +4,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 CHECK = "--check"
+INVENTORIES = Path(__file__).parents[3] / "inventories"
+LINES = f"{NAMESPACE}-lines"
 
 
 def test_check_mode_on_empty_clusters(federation):
@@ -93,3 +101,31 @@ def test_serial_goes_site_by_site(federation):
     assert applied == 2, f"the sites were not taken one by one: {applied} batches"
     assert marked(federation, "scenario/tags") == marked(federation, "scenario/limit") == set()
     assert federation.play("site", CHECK, "-e", "flower_serial=1").changed == {"hub": 0, "site-a": 0, "site-b": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "online"),
+    [
+        # The clusters have no load balancer.
+        ("minimal", {"superlink_exposure": "node_port"}, "2 SuperNodes of 2 sites are online"),
+        ("one-cluster", {"flower_context": "hub"}, "2 SuperNodes of 1 site are online"),
+    ],
+)
+def test_an_inventory_of_two_lines_leads_to_a_trained_model(federation, tmp_path, name, more, online):
+    """The example as it is; the command line says where it may be on this fleet."""
+    settled, hosts = federation.settled, INVENTORIES / f"{name}.yml"
+    given = {"flower_kubeconfig": str(federation.kubeconfig), "flower_namespace": LINES, "flower_ca_namespace": f"{LINES}-ca", **more}
+    try:
+        run = federation.play("site", "-e", json.dumps(given), hosts=hosts)
+        assert online in run.messages(), run.messages("hub")
+        assert set(federation.play("site", CHECK, "-e", json.dumps(given), hosts=hosts).changed.values()) == {0}
+        app = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}, "flower_outputs_directory": str(tmp_path)}
+        run = federation.play("run", "-e", json.dumps({**given, **app}), hosts=hosts)
+        assert "round 1: accuracy 0." in run.messages() and "completed in" in run.messages(), run.messages()
+        (folder,) = tmp_path.iterdir()
+        assert (folder / "model.json").stat().st_size
+    finally:
+        removed = {**given, "flower_teardown": True, "flower_delete_volumes": True}
+        federation.play("teardown", "-e", json.dumps(removed), hosts=hosts, rc=None)
+    assert all(federation.gone(context, LINES, f"{LINES}-ca") for context in federation.contexts)
+    federation.settled = settled

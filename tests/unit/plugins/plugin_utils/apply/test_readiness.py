@@ -81,7 +81,7 @@ def site(conditions: list[dict[str, str]]) -> dict[str, Any]:
         (
             obj("v1", "Service", {"type": "LoadBalancer"}, loadBalancer={}),
             "the load balancer has no address. A cloud, or a controller in the cluster such as MetalLB, must assign one; without either, use "
-            "another type of Service",
+            "another type of Service (for a hub, superlink_exposure: node_port)",
         ),
         (obj("v1", "Service", {"type": "LoadBalancer"}, loadBalancer={"ingress": [{"ip": "1.2.3.4"}]}), ""),
         (obj("v1", "Namespace", phase="Active"), ""),

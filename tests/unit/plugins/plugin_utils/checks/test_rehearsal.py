@@ -64,14 +64,14 @@ def test_an_object_that_no_cluster_can_store(parsed_site):
         ("supernode", "spec.template.spec.initContainers[0].name: Duplicate value: \"a\"", "supernode_init_containers (also of"),
         ("supernode", "metadata.annotations: Too long: may not be more than 262144 bytes", "supernode_annotations (also of"),
         ("supernode", "spec.template.spec.restartPolicy: Unsupported value: \"Never\"", "supernode_pod_template and supernode_patches"),
-        ("supernode", "spec.template.spec.runtimeClassName: Invalid value", "gpu.runtime_class of the pools (supernode_pools), "),
+        ("supernode", "spec.template.spec.runtimeClassName: Invalid value", "gpu.runtime_class of the pools, or supernode_gpu.runtime_class, "),
         ("superlink", "spec.template.spec.runtimeClassName: Invalid value", "superlink_serverapp_gpu.runtime_class, "),
     ],
 )
 def test_the_variable_that_was_set_is_named(parsed_site, role, text, named):
     (item,) = workloads(parsed_site())
     message = rehearsal._refusal(item, "invalid", text, role).message
-    assert f"See {named}" in message and message.endswith(f"{role}_pod_template and {role}_patches.") and f"{role}_gpu.runtime_class" not in message
+    assert f"See {named}" in message and message.endswith(f"{role}_pod_template and {role}_patches.") and "superlink_gpu" not in message
 
 
 class Trying:
