@@ -27,7 +27,7 @@ from ..checks.site_rules import site_problems
 from ..checks.variables import with_origins
 from ..fleet.outcome import Outcomes
 from ..sites.registry import DELIVERIES, access_of
-from ..sites.site import DATA_FAULTS, Facts, Site, SiteBackend, unexpected
+from ..sites.site import DATA_FAULTS, OTHER_SUPERLINK, Facts, Site, SiteBackend, unexpected
 from ..spec.site_spec import SiteSpec
 from .cluster_action import ClusterAction, first_line
 from .role_options import BESIDE, role_defaults, role_options, trusted, variable_faults
@@ -65,7 +65,8 @@ def site_of(name: str, given: Mapping[str, Any], access: SiteAccess, *, seconds:
     except DATA_FAULTS as error:
         raise ClusterError("\n".join(messages(site_problems(variables))) or f"its variables cannot be read: {unexpected(error)}") from error
     claim = boolean(given.get("supernode_claim"))
-    return Site(name, spec, access, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
+    identity = OTHER_SUPERLINK if given.get("supernode_superlink") else ""
+    return Site(name, spec, access, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim=claim, identity=identity, given=variables)
 
 
 class FleetAction(ClusterAction):
@@ -110,7 +111,8 @@ class FleetAction(ClusterAction):
                 # What templates is not for several threads: all that they need is evaluated here.
                 if DELIVERIES[sites[name].access.delivery].own_access:
                     self.auth_of(name)
-                self.auth_of(sites[name].hub)
+                if not sites[name].has_other_superlink:
+                    self.auth_of(sites[name].hub)
             except ClusterError as error:
                 sites.pop(name, None)
                 outcomes.fail(name, error.message)

@@ -14,8 +14,9 @@ from ..base.errors import ClusterError
 from ..base.problems import messages
 from ..base.values import boolean, integer
 from ..checks.site_rules import site_problems
+from ..fleet import other_superlink
 from ..fleet.clientapps import deploy_apps
-from ..fleet.deploy import Options, Rollout
+from ..fleet.deploy import KEYS, Options, Rollout
 from ..fleet.outcome import Outcomes
 from ..fleet.register import Registry
 from ..sites.site import Site
@@ -42,9 +43,21 @@ class SiteDeployment(FleetAction):
                 outcomes.fail(name, "\n".join(faults))
         if not outcomes.good():
             return
-        first = sites[outcomes.good()[0]]
         if apps_alone:
             self._read_app_options(sites, outcomes)
+        others = {name: sites[name] for name in outcomes.good() if sites[name].has_other_superlink}
+        if others:
+            other_superlink.deploy(self, others, self.reach(others), outcomes, renew=KEYS in renew, apps_alone=apps_alone)
+        sites = {name: site for name, site in sites.items() if name not in others}
+        if sites:
+            self._deploy_with_hub(sites, outcomes.of(sites), renew, wait, force=force, apps_alone=apps_alone)
+
+    def _deploy_with_hub(
+        self, sites: dict[str, Site], outcomes: Outcomes, renew: Sequence[str], wait: int, *, force: bool, apps_alone: bool
+    ) -> None:
+        if not outcomes.good():
+            return
+        first = sites[outcomes.good()[0]]
         variables = self.variables_of(first.name)
         partitions, repartition = int(variables["supernode_partitions"] or 0) or None, boolean(variables["supernode_repartition"])
         options = Options(partitions, repartition, renew, wait, force, self._foreseen(first.hub))

@@ -189,7 +189,8 @@ class Backend(SiteBackend):
                 claim=site.claim,
                 own_only=True,
                 part=owners.PART_SITE,
-                wait=True,  # a pod that is about to be replaced still counts as online at the hub
+                # A pod that is about to be replaced still counts as online at the hub. Without a hub, keys are registered after this.
+                wait=not site.has_other_superlink,
                 wait_timeout=seconds,
                 image_seconds=site.image_seconds,
                 away={which: len(self._away[pool]) for which, pool in daemons.items() if pool in self._away},
@@ -264,8 +265,8 @@ class Backend(SiteBackend):
 
     def remove(self, *, volumes: bool) -> StepResult:
         """See C(site.SiteBackend)."""
-        site, identity = self.site, ""
-        if not site.claim:
+        site, identity = self.site, self.site.identity
+        if not site.claim and not site.has_other_superlink:
             try:
                 with self.run.connect(site.hub) as hub:
                     identity = Ledger(hub, site.hub_namespace, site.federation).identity()

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 
+#: Instead of the identity of a hub, of sites that join a SuperLink that is not in the inventory.
+OTHER_SUPERLINK = "none in the inventory"
+
 
 class Run(Protocol):
     """What a delivery needs of the run.
@@ -97,6 +100,11 @@ class Site:
     def federation(self) -> str:
         """The federation's name."""
         return self.spec.federation
+
+    @property
+    def has_other_superlink(self) -> bool:
+        """Whether its SuperNodes join a SuperLink that is not in the inventory, so that it has no hub."""
+        return self.identity == OTHER_SUPERLINK
 
 
 # What the data of one site can raise that this code did not foresee. It ends that site, and no other.
