@@ -99,6 +99,8 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
             done = backends[name].remove(volumes=volumes[name])
             outcomes.add(name, done)
             outcomes[name].msg = done.msg
+            if backends[name].site.has_other_superlink:
+                outcomes[name].msg += f". Its SuperNodes are registered at {backends[name].site.spec.superlink_address} until its administrator unregisters them"
             if done.failed:
                 raise ClusterError(done.msg)
 

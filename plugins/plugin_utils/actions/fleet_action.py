@@ -217,7 +217,8 @@ class FleetAction(ClusterAction):
         """
         try:
             variables = self.variables_of(name)
-            if wrong := variable_faults(variables.__getitem__, variables, (ROLE, *BESIDE)):
+            roles = (ROLE,) if variables["supernode_superlink"] else (ROLE, *BESIDE)  # the others are about a hub
+            if wrong := variable_faults(variables.__getitem__, variables, roles):
                 raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
             access = access_of(variables)
         except AnsibleError as error:

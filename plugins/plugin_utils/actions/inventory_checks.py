@@ -38,6 +38,8 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
         )
     if is_site and has_hub:
         found += inventory.group_faults(groups, hub_group, sites_group)
-    elif not is_site and len(groups.get(hub_group) or [host]) > 1:
+    elif is_site:
+        found += inventory.mixed_faults(groups, hub_group, host)
+    elif len(groups.get(hub_group) or [host]) > 1:
         found += inventory.group_faults({**groups, sites_group: [host]}, hub_group, sites_group)
     return found

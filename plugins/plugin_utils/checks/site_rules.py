@@ -136,6 +136,7 @@ def site_problems(spec: Spec) -> list[Problem]:
             "network is created through its own API server. Set flower_connectivity to direct, so that its SuperNodes connect to the hub, or "
             "flower_delivery to direct"
         )
+    connection_rules.other_superlink(found, spec)
     connection_rules.http_proxy(found, spec)
     if _separate(spec):
         found.number("clientapp_wait", spec.get("clientapp_wait"), 0)

@@ -99,7 +99,8 @@ def deploy(
             backend.drop_keys(keys.extra)
         outcome.changed |= bool(keys.extra) | _write_keys(site, keys.keys, check=run.check)
         shown = [{name: key[name] for name in ("pool", "name", "fingerprint", "public_key")} for key in keys.keys]
-        outcome.facts = {"superlink": site.spec.superlink_address, "public_keys": shown}
+        is_foreseen = run.check and keys.changed  # keys that are made in check mode are not kept
+        outcome.facts = {"superlink": site.spec.superlink_address, "public_keys": [] if is_foreseen else shown}
         expected = sum(key["expected"] for key in keys.keys) if keys.keys else sum(pool.replicas for pool in site.spec.pools)
         accepted, seen = (0, "") if run.check else _watch(backend, site, expected)
         outcome.msg = f"{words}{accepted} of {expected} SuperNodes have been running for {_ACCEPTED_SECONDS} s" if not run.check else words or done.msg
