@@ -67,9 +67,9 @@ class ActionModule(SiteCheck, SiteDeployment):
         options = role_settings(self, ROLE, [name.removeprefix(f"{ROLE}_") for name in role_options(ROLE)])
         require(rotation_problems(options, options["hub"]))
         self.params, self._options = params | options, options
-        names = site_hosts(self)
+        playing = self.task_vars["ansible_play_hosts"]
+        names = site_hosts(self) or [name for name in playing if name != options["hub"]]
         if params["state"] == ROTATED:
-            playing = self.task_vars["ansible_play_hosts"]
             names = [name for name in names if name in playing]
         with self.connect(options["hub"]) as cluster:
             place = namespaces.resolve_ca_namespace(cluster, options["hub_namespace"], options["ca_namespace"])
@@ -99,7 +99,8 @@ class ActionModule(SiteCheck, SiteDeployment):
         if wanted == DUE or params["state"] == DUE:
             self.say(found["msg"])
             return found
-        names = [name for name in site_hosts(self) if name in self.task_vars["ansible_play_hosts"]]
+        playing = self.task_vars["ansible_play_hosts"]
+        names = [name for name in site_hosts(self) if name in playing] or playing
         return {**found, **super().execute({"sites": names}, task_vars)}
 
     def _with_hub(self, result: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class SiteDeployment(FleetAction):
             return
         if apps_alone:
             self._read_app_options(sites, outcomes)
+            sites = self._remove_apps(sites, outcomes)
         others = {name: sites[name] for name in outcomes.good() if sites[name].has_other_superlink}
         if others:
             other_superlink.deploy(self, others, self.reach(others), outcomes, renew=KEYS in renew, apps_alone=apps_alone)
@@ -92,6 +93,20 @@ class SiteDeployment(FleetAction):
                 site.spec = replace(site.spec, clientapp_wait=wait, clientapp_force=force)
             except (ClusterError, ValueError) as error:
                 outcomes.fail(name, str(error))
+
+    def _remove_apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Site]:
+        """Remove the ClientApps of sites whose variables want that; returns the other sites."""
+        leaving = {name: site for name, site in sites.items() if not outcomes[name].failed and self.value_of(name, "clientapp_state", "") == "absent"}
+        backends = self.reach(leaving)
+
+        def one(name: str) -> None:
+            backends[name].detect_platform()
+            done = backends[name].remove_apps(leaving[name].seconds)
+            outcomes.add(name, done)
+            outcomes[name].msg = done.msg
+
+        outcomes.each(one, leaving)
+        return {name: site for name, site in sites.items() if name not in leaving}
 
     def _foreseen(self, hub: str) -> dict[str, str]:
         """What the hub would publish after this run in check mode, if it was checked: what is published now may be outdated then.

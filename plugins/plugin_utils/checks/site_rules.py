@@ -74,6 +74,8 @@ def _separate(spec: Spec) -> bool:
 
 
 _RULES = (
+    Rule("state", lambda spec: spec.get("state") == "absent",
+         "is for the role in playbooks of your own: remove the site with federated.flower.teardown, and take it out of the inventory"),
     Rule("server_name", lambda spec: _insecure(spec) and spec.get("server_name"), "is a name in a certificate, but there is none: insecure is true"),
     Rule("superlink_cidrs", lambda spec: spec.get("connectivity") == SKUPPER and spec.get("superlink_cidrs"),
          "has no effect: SuperNodes call their site's Skupper router"),

@@ -160,6 +160,12 @@ class Backend(SiteBackend):
         done = self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
         return replace(done, warnings=[*warnings, *done.warnings])
 
+    def remove_apps(self, seconds: float) -> StepResult:
+        """See C(site.SiteBackend)."""
+        apps = [item for item in supernode.clientapps(self.site.spec.complete()) if clientapp.is_one(item)]
+        options = {"own_only": True, "check": self.run.check, "show_diff": self.run.show_diff, "wait": True, "wait_timeout": seconds}
+        return StepResult.of(apply_objects(self.cluster, apps, state="absent", **options))
+
     def _apply(
         self,
         objects: Sequence[Object],

@@ -291,6 +291,10 @@ class SiteBackend(ABC):
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> StepResult:
         """C(apply) for its ClientApps alone."""
 
+    def remove_apps(self, seconds: float) -> StepResult:
+        """Delete its ClientApps in their own pods, and wait for that."""
+        raise ClusterError(f"clientapp_state: absent is for sites with flower_delivery: direct, and this one has {self.site.access.delivery}.")
+
     @abstractmethod
     def restart(self, wanted: Restart, result: Facts) -> None:
         """Restart SuperNodes that run with outdated files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
