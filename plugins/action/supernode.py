@@ -106,8 +106,9 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
             done = backends[name].remove(volumes=volumes[name])
             outcomes.add(name, done)
             outcomes[name].msg = done.msg
-            if backends[name].site.has_other_superlink:
-                outcomes[name].msg += f". Its SuperNodes are registered at {backends[name].site.spec.superlink_address} until its administrator unregisters them"
+            site = backends[name].site
+            if site.has_other_superlink:
+                outcomes[name].msg += f". Its SuperNodes are registered at {site.spec.superlink_address} until its administrator unregisters them"
             if done.failed:
                 raise ClusterError(done.msg)
 

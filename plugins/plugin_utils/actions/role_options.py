@@ -81,7 +81,8 @@ def variable_faults(read: Callable[[str], Any], names: Container[str], roles: It
             found.append(fault.message)
         except AnsibleError as fault:
             unevaluated.setdefault(first_line(fault), []).append(name)
-    found += [f"{', '.join(listed)}: {'its template' if len(listed) == 1 else 'their templates'} cannot be evaluated: {why}" for why, listed in unevaluated.items()]
+    for why, listed in unevaluated.items():
+        found.append(f"{', '.join(listed)}: {'its template' if len(listed) == 1 else 'their templates'} cannot be evaluated: {why}")
     options = {name: options[name] for name in given}
     found += list(_option_faults({"type": "dict", "options": options}, given, "")) or ArgumentSpecValidator(options).validate(given).error_messages
     return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found]

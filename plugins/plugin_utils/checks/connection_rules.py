@@ -18,7 +18,8 @@ from ..manifests.network_policies import parse_port
 from ..manifests.tracking import PASSWORD, TOKEN, USERNAME
 from ..spec.hub_spec import PORTS
 from ..spec.part_spec import SKUPPER
-from .value_checks import Check, Problems, Rule, Shape, Spec, each, for_each, given, networks, number, pattern
+from .value_checks import Check, Problems, Rule, Shape, Spec, each, for_each, given, networks, pattern
+from .value_checks import number as number_from
 
 _LOGIN = {USERNAME, PASSWORD}
 
@@ -162,7 +163,7 @@ def http_proxy(found: Problems, spec: Spec) -> None:
 
 _OTHER: Mapping[str, Check] = {
     "address": given(Problems.address), "ca": given(Problems.certificates), "ca_secret": given(Problems.subdomain), "server_name": given(Problems.subdomain),
-    "first_partition": number(0),
+    "first_partition": number_from(0),
 }  # fmt: skip
 _OTHER_RULES = (
     Rule("address", lambda own: not own.get("address"), 'is not set: set it to "host:port" of the SuperLink'),
