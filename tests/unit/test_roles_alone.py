@@ -29,7 +29,7 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
     "b1": ("clientapp", {}, f"supernode_hub {NO_HUB}"),
     "b2": ("clientapp", {"supernode_hub": "central", "flower_clientapp": "workload"}, "central: the API server https://127.0.0.1:1 refuses"),
     "b3": (
-        "clientapp", {"supernode_hub": "central", "clientapp_state": "absent", "flower_clientapp": "workload"}, "b3: the API server https://127.0.0.1:1 refuses",
+        "clientapp", {"supernode_hub": "central", "clientapp_state": "absent", "flower_clientapp": "workload"}, "b3: the API server https://127.0.0.1:1",
     ),
     "c1": ("skupper_link", {}, f"skupper_link_hub {NO_HUB}"),
     "c2": ("skupper_link", {"skupper_link_hub": "central"}, "central: the API server https://127.0.0.1:1 refuses"),

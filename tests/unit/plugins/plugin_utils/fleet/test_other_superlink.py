@@ -18,7 +18,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import other_superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import OTHER_SUPERLINK, KeyResult, Restart, Site, StepResult
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import (
+    OTHER_SUPERLINK,
+    KeyResult,
+    Restart,
+    Site,
+    StepResult,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.specs import CA, supernode_faults
 
