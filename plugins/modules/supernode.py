@@ -19,7 +19,8 @@ description:
     V(present) gives the sites their partitions, makes the keys and secrets that are missing, registers the keys at the SuperLink, applies the
     SuperNodes, waits until they are ready and online, and deletes keys that left.
   - >-
-    V(absent) removes what was deployed, with its secrets; so does V(present) at sites whose variable C(supernode_state) is V(absent). Volumes are deleted in sites whose variable C(flower_delete_volumes) is true.
+    V(absent) removes what was deployed, with its secrets; so does V(present) at sites whose variable C(supernode_state) is V(absent). Volumes are
+    deleted in sites whose variable C(flower_delete_volumes) is true.
   - >-
     V(checked) changes nothing. It checks the variables of each site. If they are good, it connects to its cluster, names missing rights, asks the API
     server by a server-side dry run whether it accepts the objects (if a workload is new or changes), refuses a cluster with IPv6 only, warns if a pool

@@ -14,7 +14,6 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..apply.readiness import state
 from ..apply.wait import Clock
@@ -30,7 +29,7 @@ from ..kube.client import Cluster
 from ..manifests import supernode
 from ..rotation.site_proof import CONTAINER
 from ..sites.site import Facts, KeyResult, Restart, Site, SiteBackend
-from .outcome import Outcomes, RecordedRun
+from .outcome import Outcome, Outcomes, RecordedRun
 
 # A SuperLink refuses a key within a few seconds. A SuperNode that has been ready for longer was accepted, or waits for a SuperLink that is down.
 _ACCEPTED_SECONDS = 20
@@ -88,25 +87,29 @@ def deploy(
         outcomes.add(name, done)
         if done.failed:
             raise ClusterError(done.msg)
-        words = ""
+        words, is_new = "", False
         if renew and keys.keys:
-            restarted = _restart(run, backend, outcome)
+            restarted = _restart(backend, site, keys.keys, outcome)
             words = f"{len(restarted)} SuperNodes {'would restart' if run.check else 'restarted'} with their new keys: unregister their former nodes. "
-            if not restarted:
+            if is_new := not restarted:
                 keys = _make_keys(run, backend, site, [key["fingerprint"] for key in keys.keys], outcomes)
-                words = "new keys were made, with which SuperNodes run once they are registered and rotate_certs.yml has run again. "
+                words = "new keys were made, with which SuperNodes run once they are registered and rotate_certs has run again. "
         if keys.extra and not run.check:
             backend.drop_keys(keys.extra)
         outcome.changed |= bool(keys.extra) | _write_keys(site, keys.keys, check=run.check)
         shown = [{name: key[name] for name in ("pool", "name", "fingerprint", "public_key")} for key in keys.keys]
         is_foreseen = run.check and keys.changed  # keys that are made in check mode are not kept
         outcome.facts = {"superlink": site.spec.superlink_address, "public_keys": [] if is_foreseen else shown}
+        if run.check:
+            outcome.msg = words or done.msg
+            return
         expected = sum(key["expected"] for key in keys.keys) if keys.keys else sum(pool.replicas for pool in site.spec.pools)
-        accepted, seen = (0, "") if run.check else _watch(backend, site, expected)
-        outcome.msg = f"{words}{accepted} of {expected} SuperNodes have been running for {_ACCEPTED_SECONDS} s" if not run.check else words or done.msg
-        if keys.keys and not run.check and (accepted < expected or words):
-            register = _registration(site, keys.keys)
-            outcome.warnings.append(named_hosts(name, f"{words}{register}{f' {seen}' if seen else ''}"))
+        accepted, seen = _watch(backend, site, keys.keys, expected)
+        outcome.msg = f"{words}{accepted} of {expected} SuperNodes have been running for {_ACCEPTED_SECONDS} s"
+        if keys.keys and (is_new or accepted < expected):
+            words += f"{_registration(site, keys.keys)} {seen}"
+        if words:
+            outcome.warnings.append(named_hosts(name, words.strip()))
 
     outcomes.each(one, sites)
 
@@ -130,11 +133,17 @@ def _make_keys(run: RecordedRun, backend: SiteBackend, site: Site, dead: Sequenc
     return keys
 
 
-def _restart(run: RecordedRun, backend: SiteBackend, outcome: Any) -> list[str]:
-    """Restart SuperNodes that run with former keys; returns their pods."""
+def _restart(backend: SiteBackend, site: Site, keys: Sequence[Facts], outcome: Outcome) -> list[str]:
+    """Restart SuperNodes that run with former keys; returns their pods.
+
+    Raises:
+        ClusterError: they are not ready in time.
+    """
     result: Facts = {"changed": False, "restarted": [], "renewed": False}
     try:
         backend.restart(Restart(["key"], "", lambda: None, lambda _pool: None), result)
+    except ClusterError as error:
+        raise ClusterError(f"{error.message}. {_registration(site, keys)}") from error
     finally:
         outcome.changed |= result["changed"]
     return list(result["restarted"])
@@ -171,7 +180,7 @@ def _write_keys(site: Site, keys: Sequence[Facts], *, check: bool) -> bool:
     return bool(differ)
 
 
-def _watch(backend: SiteBackend, site: Site, expected: int) -> tuple[int, str]:
+def _watch(backend: SiteBackend, site: Site, keys: Sequence[Facts], expected: int) -> tuple[int, str]:
     """How many SuperNodes run for some time, and what the pods of the others report. It ends early where one of them has ended.
 
     Raises:
@@ -181,20 +190,21 @@ def _watch(backend: SiteBackend, site: Site, expected: int) -> tuple[int, str]:
     while True:
         pods = [pod for pod in backend.pods() or [] if not pod["metadata"].get("deletionTimestamp")]
         accepted, ended = sum(_is_accepted(pod, backend.cluster.skew) for pod in pods), any(map(_has_ended, pods))
-        if ended or (accepted >= expected and _are_ready(backend.cluster, site)):
+        if ended or (accepted >= expected and _are_ready(backend.cluster, site, keys)):
             break
         if not clock.tick():
-            if all(map(pod_health.is_ready, pods)) and len(pods) >= expected:
+            if sum(map(pod_health.is_ready, pods)) >= expected:
                 break
             raise ClusterError(f"pods are not ready after {site.seconds} s: {cleaned(pod_health.summary(pods))}.")
     return accepted, "" if accepted >= expected else f"Pods: {cleaned(pod_health.summary(pods))}."
 
 
-def _are_ready(cluster: Cluster, site: Site) -> bool:
-    """Whether no pod is about to be replaced."""
+def _are_ready(cluster: Cluster, site: Site, keys: Sequence[Facts]) -> bool:
+    """Whether no pod is about to be replaced. Nodes that are not ready do not count."""
     for pool in site.spec.pools:
         live = cluster.get("apps/v1", pool.mode, supernode.workload_name(pool.name), site.namespace)
-        if live is None or not state(live).ready:
+        away = sum(key["pool"] == pool.name and not key["expected"] for key in keys)
+        if live is None or not state(live, away=away).ready:
             return False
     return True
 
