@@ -37,6 +37,7 @@ _raw:
   elements: str
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -70,4 +71,9 @@ def _standby(fleet: inventory.Fleet) -> list[str]:
     return inventory.standby_faults(fleet.groups, fleet.hub_group, follow, interval)
 
 
-_CHECKS = {"inventory": _inventory, "joining": partial(_inventory, joining=True), "batches": _batches, "standby": _standby}
+_CHECKS: dict[str, Callable[[inventory.Fleet], list[str]]] = {
+    "inventory": _inventory,
+    "joining": partial(_inventory, joining=True),
+    "batches": _batches,
+    "standby": _standby,
+}

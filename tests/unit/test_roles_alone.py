@@ -17,30 +17,29 @@ from ansible_collections.federated.flower.tests.unit.specs import CA
 
 pytestmark = pytest.mark.playbook
 
+AWAY = "the API server https://127.0.0.1:1 refuses"  # so it got as far as the clusters
 NO_HUB = "is not set, and no host is in the group flower_hub"
 # A host, its role and variables -> what is said of it. Nothing listens where the clusters are.
 ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
     "a1": ("supernode", {}, f"supernode_hub {NO_HUB}"),
-    "a2": ("supernode", {"supernode_hub": "central"}, "central: the API server https://127.0.0.1:1 refuses connections"),
+    "a2": ("supernode", {"supernode_hub": "central"}, AWAY),
     "a3": ("supernode", {"supernode_hub": "nobody"}, "the inventory has no host 'nobody'"),
     "a4": ("supernode", {"supernode_superlink": {"address": "fl.example.com:9092"}}, "supernode_superlink.ca: None is not set"),
-    "a5": ("supernode", {"supernode_superlink": {"address": "fl.example.com:9092", "ca": CA}}, "a5: the API server https://127.0.0.1:1 refuses"),
-    "a6": ("supernode", {"supernode_hub": "central", "supernode_state": "absent"}, "central: the API server https://127.0.0.1:1 refuses"),
+    "a5": ("supernode", {"supernode_superlink": {"address": "fl.example.com:9092", "ca": CA}}, AWAY),
+    "a6": ("supernode", {"supernode_hub": "central", "supernode_state": "absent"}, AWAY),
     "b1": ("clientapp", {}, f"supernode_hub {NO_HUB}"),
-    "b2": ("clientapp", {"supernode_hub": "central", "flower_clientapp": "workload"}, "central: the API server https://127.0.0.1:1 refuses"),
-    "b3": (
-        "clientapp", {"supernode_hub": "central", "clientapp_state": "absent", "flower_clientapp": "workload"}, "b3: the API server https://127.0.0.1:1",
-    ),
+    "b2": ("clientapp", {"supernode_hub": "central", "flower_clientapp": "workload"}, AWAY),
+    "b3": ("clientapp", {"supernode_hub": "central", "clientapp_state": "absent", "flower_clientapp": "workload"}, AWAY),
     "c1": ("skupper_link", {}, f"skupper_link_hub {NO_HUB}"),
-    "c2": ("skupper_link", {"skupper_link_hub": "central"}, "central: the API server https://127.0.0.1:1 refuses"),
+    "c2": ("skupper_link", {"skupper_link_hub": "central"}, AWAY),
     "d1": ("cert_rotation", {}, f"cert_rotation_hub {NO_HUB}"),
-    "d2": ("cert_rotation", {"cert_rotation_hub": "central"}, "central: the API server https://127.0.0.1:1 refuses"),
-    "e1": ("superlink", {}, "e1: the API server https://127.0.0.1:1 refuses"),
-    "e2": ("superlink", {"superlink_state": "absent"}, "e2: the API server https://127.0.0.1:1 refuses"),
-    "f1": ("skupper_site", {}, "f1: the API server https://127.0.0.1:1 refuses"),
-    "g1": ("skupper_listener", {}, "g1: the API server https://127.0.0.1:1 refuses"),
-    "h1": ("ocm_addon", {}, "h1: the API server https://127.0.0.1:1 refuses"),
-}  # fmt: skip
+    "d2": ("cert_rotation", {"cert_rotation_hub": "central"}, AWAY),
+    "e1": ("superlink", {}, AWAY),
+    "e2": ("superlink", {"superlink_state": "absent"}, AWAY),
+    "f1": ("skupper_site", {}, AWAY),
+    "g1": ("skupper_listener", {}, AWAY),
+    "h1": ("ocm_addon", {}, AWAY),
+}
 LOCAL = {"ansible_connection": "local", "flower_auth": {"host": "https://127.0.0.1:1", "api_key": "none"}}
 
 

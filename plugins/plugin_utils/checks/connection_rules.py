@@ -191,7 +191,7 @@ def other_superlink(found: Problems, spec: Spec) -> None:
     if not own:
         return
     found.check({key: check for key, check in _OTHER.items() if key in own}, own, "superlink.")
-    beside = {key: text(spec.get(key)) for key in ("superlink_address", "connectivity", "delivery")}
+    beside: dict[str, Any] = {key: text(spec.get(key)) for key in ("superlink_address", "connectivity", "delivery")}
     beside |= {"insecure": boolean(spec.get("insecure")), "mtls": boolean(spec.get("mtls"))}
     found.apply(_OTHER_RULES, {**own, **beside}, "superlink.")
 
