@@ -10,29 +10,21 @@ its pod reports. A SuperNode whose key is not registered ends after a few second
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..apply.readiness import state
-from ..apply.wait import Clock
 from ..base.errors import ClusterError
-from ..base.foreign_data import cleaned
-from ..base.formats import moment, named_hosts
+from ..base.formats import named_hosts
 from ..base.problems import require
 from ..base.secret_data import entries
-from ..base.values import Object, integer, text
+from ..base.values import integer, text
 from ..checks.site_rules import render_problems
-from ..kube import pod_health
 from ..kube.client import Cluster
 from ..manifests import supernode
-from ..rotation.site_proof import CONTAINER
-from ..sites.site import Facts, KeyResult, Restart, Site, SiteBackend
+from ..sites.site import ACCEPTED_SECONDS, Facts, KeyResult, Restart, Site, SiteBackend
 from .outcome import Outcome, Outcomes, RecordedRun
 
-# A SuperLink refuses a key within a few seconds. A SuperNode that has been ready for longer was accepted, or waits for a SuperLink that is down.
-_ACCEPTED_SECONDS = 20
 _SHOWN = 5
 
 
@@ -104,8 +96,8 @@ def deploy(
             outcome.msg = words or done.msg
             return
         expected = sum(key["expected"] for key in keys.keys) if keys.keys else sum(pool.replicas for pool in site.spec.pools)
-        accepted, seen = _watch(backend, site, keys.keys, expected)
-        outcome.msg = f"{words}{accepted} of {expected} SuperNodes have been running for {_ACCEPTED_SECONDS} s"
+        accepted, seen = backend.accepted(keys.keys, expected)
+        outcome.msg = f"{words}{accepted} of {expected} SuperNodes have been running for {ACCEPTED_SECONDS} s"
         if keys.keys and (is_new or accepted < expected):
             words += f"{_registration(site, keys.keys)} {seen}"
         if words:
@@ -178,49 +170,3 @@ def _write_keys(site: Site, keys: Sequence[Facts], *, check: bool) -> bool:
     except (OSError, UnicodeDecodeError) as error:
         raise ClusterError(f"the public keys cannot be written (supernode_superlink.public_keys): {error}.") from error
     return bool(differ)
-
-
-def _watch(backend: SiteBackend, site: Site, keys: Sequence[Facts], expected: int) -> tuple[int, str]:
-    """How many SuperNodes run for some time, and what the pods of the others report. It ends early where one of them has ended.
-
-    Raises:
-        ClusterError: pods are not ready in time, though none has ended: it is not their keys.
-    """
-    clock = Clock(site.seconds)
-    while True:
-        pods = [pod for pod in backend.pods() or [] if not pod["metadata"].get("deletionTimestamp")]
-        accepted, ended = sum(_is_accepted(pod, backend.cluster.skew) for pod in pods), any(map(_has_ended, pods))
-        if ended or (accepted >= expected and _are_ready(backend.cluster, site, keys)):
-            break
-        if not clock.tick():
-            if sum(map(pod_health.is_ready, pods)) >= expected:
-                break
-            raise ClusterError(f"pods are not ready after {site.seconds} s: {cleaned(pod_health.summary(pods))}.")
-    return accepted, "" if accepted >= expected else f"Pods: {cleaned(pod_health.summary(pods))}."
-
-
-def _are_ready(cluster: Cluster, site: Site, keys: Sequence[Facts]) -> bool:
-    """Whether no pod is about to be replaced. Nodes that are not ready do not count."""
-    for pool in site.spec.pools:
-        live = cluster.get("apps/v1", pool.mode, supernode.workload_name(pool.name), site.namespace)
-        away = sum(key["pool"] == pool.name and not key["expected"] for key in keys)
-        if live is None or not state(live, away=away).ready:
-            return False
-    return True
-
-
-def _supernode(pod: Object) -> Object:
-    """The state of a pod's SuperNode."""
-    statuses = (pod.get("status") or {}).get("containerStatuses") or []
-    return next((one.get("state") or {} for one in statuses if one["name"] == CONTAINER), {})
-
-
-def _is_accepted(pod: Object, skew: float | None) -> bool:
-    began = moment((_supernode(pod).get("running") or {}).get("startedAt"))
-    now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=skew or 0)
-    return began is not None and pod_health.is_ready(pod) and (now - began).total_seconds() >= _ACCEPTED_SECONDS
-
-
-def _has_ended(pod: Object) -> bool:
-    found = _supernode(pod)
-    return "terminated" in found or (found.get("waiting") or {}).get("reason") == "CrashLoopBackOff"

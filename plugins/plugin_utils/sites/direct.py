@@ -33,7 +33,7 @@ from ..rotation import restart
 from ..rotation.site_proof import Proof
 from ..spec.site_spec import DAEMON_SET
 from ..state.ledger import NEW, Ledger
-from . import direct_certificates, direct_checks, direct_connection, direct_pull, removing, workloads
+from . import direct_acceptance, direct_certificates, direct_checks, direct_connection, direct_pull, removing, workloads
 from .key_sources import SOURCES, AtController, AtSite, away, key_result, note_secrets, wanted
 from .site import (
     DATA_FAULTS,
@@ -256,6 +256,10 @@ class Backend(SiteBackend):
         if not self._moved or self.site.spec.has_proxy:  # C(apply) has asked
             return "", ""
         return direct_certificates.tried(self.cluster, self.site.spec, self._live_pods(), self.site.seconds)
+
+    def accepted(self, keys: Sequence[Facts], expected: int) -> tuple[int, str]:
+        """See C(site.SiteBackend)."""
+        return direct_acceptance.watch(self.cluster, self.site, self._live_pods, keys, expected)
 
     def pods(self) -> list[Object] | None:
         """See C(site.SiteBackend)."""

@@ -32,6 +32,8 @@ Facts = dict[str, Any]
 
 #: Instead of the identity of a hub, of sites that join a SuperLink that is not in the inventory.
 OTHER_SUPERLINK = "none in the inventory"
+# A SuperLink refuses a key within a few seconds. A SuperNode that has been ready for longer was accepted, or waits for a SuperLink that is down.
+ACCEPTED_SECONDS = 20
 
 
 class Run(Protocol):
@@ -332,6 +334,14 @@ class SiteBackend(ABC):
         At the hub they count as online for a minute. Empty, too, where pods cannot be asked. Not for a site that is denied access.
         """
         return "", ""
+
+    def accepted(self, keys: Sequence[Facts], expected: int) -> tuple[int, str]:
+        """How many SuperNodes have been ready for C(ACCEPTED_SECONDS), and what the pods of the others report.
+
+        Raises:
+            ClusterError: pods are not ready in time, though no SuperNode has ended: it is not their keys.
+        """
+        return 0, self.NO_PODS
 
     def pods(self) -> list[Object] | None:
         """Live pods of the site's SuperNodes; None where they cannot be reached."""

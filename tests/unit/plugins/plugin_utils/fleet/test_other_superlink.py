@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import other_superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_acceptance
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import (
     OTHER_SUPERLINK,
     KeyResult,
@@ -107,6 +108,9 @@ class Backend:
         if self.running != self.number:
             self.running = self.number
             result.update(changed=True, restarted=["supernode-a-0"])
+
+    def accepted(self, keys: Sequence[Any], expected: int) -> tuple[int, str]:
+        return direct_acceptance.watch(self.cluster, site_with({"name": "a"}), self.pods, keys, expected)  # type: ignore[arg-type]
 
     def pods(self) -> list[dict[str, Any]]:
         ready = {"type": "Ready", "status": "True" if "running" in self.state else "False"}
