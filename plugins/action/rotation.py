@@ -48,30 +48,35 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger impo
 
 ROLE = "cert_rotation"
 DUE, ROTATED = "due", "rotated"
+SUPERNODE_KEYS = "supernode_keys"
 
 
 class ActionModule(SiteCheck, SiteDeployment):
     """See the module's documentation. It is also the C(Sites) of C(rotation_run)."""
 
     ARGS = {"state": {"type": "str", "choices": [DUE, ROTATED], "default": ROTATED}}
+    #: None without a hub.
+    _rotation: Rotation | None = None
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Find out what is due; rotate it."""
         library.require()
         self.reset()
+        if not self.hub_host() and self.variable("supernode_superlink", {}):
+            return self._rotate_without_hub(params, task_vars)
         options = role_settings(self, ROLE, [name.removeprefix(f"{ROLE}_") for name in role_options(ROLE)])
         require(rotation_problems(options, options["hub"]))
         self.params, self._options = params | options, options
-        names = site_hosts(self)
+        playing = self.task_vars["ansible_play_hosts"]
+        names = site_hosts(self) or [name for name in playing if name != options["hub"]]
         if params["state"] == ROTATED:
-            playing = self.task_vars["ansible_play_hosts"]
             names = [name for name in names if name in playing]
         with self.connect(options["hub"]) as cluster:
             place = namespaces.resolve_ca_namespace(cluster, options["hub_namespace"], options["ca_namespace"])
             hub = Hub(cluster, self._settings(place), partial(self.note, options["hub"]))
             ledger = Ledger(cluster, options["hub_namespace"], options["federation"])
-            self._rotation = Rotation(hub, ledger, FlowerCLI(cluster, options["hub_namespace"]), options, self.say)
-            due = self._rotation.due(names, check=self.check)
+            self._rotation = rotation = Rotation(hub, ledger, FlowerCLI(cluster, options["hub_namespace"]), options, self.say)
+            due = rotation.due(names, check=self.check)
             found = {**due, "changed": False, "todo": list(due["todo"]), "reasons": due["todo"]}
             if params["state"] == DUE:
                 return found
@@ -81,6 +86,22 @@ class ActionModule(SiteCheck, SiteDeployment):
                 return {**found, "changed": bool(due["todo"])}
             self._todo = due["todo"]
             return {**found, **self._with_hub(super().execute({"sites": names}, task_vars))}
+
+    def _rotate_without_hub(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Replace keys of sites that join a SuperLink which is not in the inventory. Nothing else of theirs is rotated here."""
+        wanted = role_settings(self, ROLE, ["rotate"])["rotate"]
+        if wanted not in (DUE, SUPERNODE_KEYS):
+            raise ClusterError(
+                f"cert_rotation_rotate: {wanted} is of a hub, and the inventory has none (supernode_superlink): only supernode_keys can be rotated. For "
+                "a new CA of the SuperLink, set supernode_superlink.ca to the former and the new one, and run federated.flower.site."
+            )
+        found = {"changed": False, "todo": [], "reasons": [], "msg": "nothing is known to be due: the SuperLink is not in the inventory"}
+        if wanted == DUE or params["state"] == DUE:
+            self.say(found["msg"])
+            return found
+        playing = self.task_vars["ansible_play_hosts"]
+        names = [name for name in site_hosts(self) if name in playing] or playing
+        return {**found, **super().execute({"sites": names}, task_vars)}
 
     def _with_hub(self, result: dict[str, Any]) -> dict[str, Any]:
         """Report a rotation that cannot go on as the result of the hub: a task that fails would end the play before the sites report theirs."""
@@ -108,6 +129,10 @@ class ActionModule(SiteCheck, SiteDeployment):
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Rotate. Where it cannot go on, what became of each site until then is in the result nevertheless."""
         self._sites, self._outcomes, rotation, self._fault = sites, outcomes, self._rotation, ""
+        if rotation is None:
+            self.check_sites({}, {}, sites, outcomes)
+            self.deploy_sites(sites, outcomes, renew=[deploy.KEYS])
+            return {}
         try:
             rotation.run(self._todo, self)
         except ClusterError as error:

@@ -65,7 +65,7 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
         elif state == ABSENT:
             self._remove(self.reach(sites), outcomes)
         else:
-            self._deploy(params, sites, outcomes)
+            return self._deploy(params, sites, outcomes)
         return {}
 
     @staticmethod
@@ -80,12 +80,19 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
                 except ValueError as error:
                     outcomes.fail(name, str(error))
 
-    def _deploy(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> None:
+    def _deploy(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """Deploy the sites, or remove those that the variables of the role want removed."""
+        apps_alone = params["part"] == CLIENTAPP
+        leaving = {name: site for name, site in sites.items() if not apps_alone and site.given.get("state") == ABSENT}
+        sites = {name: site for name, site in sites.items() if name not in leaving}
+        self._remove(self.reach(leaving), outcomes.of(leaving))
         for name, site in sites.items():
             site.image_seconds = params["image_seconds"]
             if name in params["before"]:
                 site.spec = flower_versions.former_site(site.spec, params["before"][name])
-        self.deploy_sites(sites, outcomes, apps_alone=params["part"] == CLIENTAPP)
+        self.deploy_sites(sites, outcomes.of(sites), apps_alone=apps_alone)
+        removed = [name for name, site in leaving.items() if not outcomes[name].failed and not site.has_other_superlink]
+        return {"removed": removed} if removed else {}
 
     def _remove(self, backends: dict[str, SiteBackend], outcomes: Outcomes) -> None:
         volumes = {}
@@ -99,6 +106,9 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
             done = backends[name].remove(volumes=volumes[name])
             outcomes.add(name, done)
             outcomes[name].msg = done.msg
+            site = backends[name].site
+            if site.has_other_superlink:
+                outcomes[name].msg += f". Its SuperNodes are registered at {site.spec.superlink_address} until its administrator unregisters them"
             if done.failed:
                 raise ClusterError(done.msg)
 

@@ -32,4 +32,18 @@ class ActionModule(FleetAction):
         for name, site in sites.items():
             if site.spec.has_proxy:
                 outcomes[name].facts["http_proxy"] = site.spec.http_proxy.address
-        return {}
+            if site.has_other_superlink:
+                outcomes[name].facts["superlink"] = site.spec.superlink_address
+        return {} if self.hub_host() else _without_hub(outcomes)
+
+
+def _without_hub(outcomes: Outcomes) -> dict[str, Any]:
+    """Sentences on sites that join a SuperLink which is not in the inventory: on all of them, and on those with a problem."""
+    lines, problems = [], []
+    for name, outcome in outcomes.sites.items():
+        facts = outcome.facts
+        pools = [f"{one['ready']} of {one['desired']} SuperNodes of pool {one['pool']} are ready" for one in facts["workloads"]]
+        fault = facts["error"] or facts["trouble"] or ("" if pools else "no SuperNodes are deployed")
+        lines.append(f"{name}: SuperLink {facts.get('superlink', 'not known')}: {'; '.join([*pools, *([fault] if fault else [])])}")
+        problems += [lines[-1]] if fault else []
+    return {"lines": lines, "problems": problems}

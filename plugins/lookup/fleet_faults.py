@@ -17,10 +17,11 @@ options:
   _terms:
     description:
       - C(inventory) for one hub and at least one site. Sites may be missing in a run with a limit, since the hub alone can be deployed.
+      - C(joining) for the same, or sites that all join a SuperLink that is not in the inventory (C(supernode_superlink)).
       - C(batches) for C(flower_serial) and C(flower_max_fail_percentage).
       - C(standby) for one hub and one standby, C(flower_standby_follow) and C(flower_standby_interval).
     required: true
-    choices: [inventory, batches, standby]
+    choices: [inventory, joining, batches, standby]
 """
 
 EXAMPLES = r"""
@@ -36,6 +37,8 @@ _raw:
   elements: str
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ansible.plugins.lookup import LookupBase
@@ -53,8 +56,9 @@ class LookupModule(LookupBase):
         return [fault for term in terms for fault in _CHECKS[term](fleet)]
 
 
-def _inventory(fleet: inventory.Fleet) -> list[str]:
-    return inventory.group_faults(fleet.groups, fleet.hub_group, fleet.sites_group, fleet.limited)
+def _inventory(fleet: inventory.Fleet, joining: bool = False) -> list[str]:
+    found = inventory.other_superlink_faults(fleet, joining)
+    return inventory.group_faults(fleet.groups, fleet.hub_group, fleet.sites_group, fleet.limited) if found is None else found
 
 
 def _batches(fleet: inventory.Fleet) -> list[str]:
@@ -67,4 +71,9 @@ def _standby(fleet: inventory.Fleet) -> list[str]:
     return inventory.standby_faults(fleet.groups, fleet.hub_group, follow, interval)
 
 
-_CHECKS = {"inventory": _inventory, "batches": _batches, "standby": _standby}
+_CHECKS: dict[str, Callable[[inventory.Fleet], list[str]]] = {
+    "inventory": _inventory,
+    "joining": partial(_inventory, joining=True),
+    "batches": _batches,
+    "standby": _standby,
+}

@@ -19,7 +19,8 @@ description:
     V(present) gives the sites their partitions, makes the keys and secrets that are missing, registers the keys at the SuperLink, applies the
     SuperNodes, waits until they are ready and online, and deletes keys that left.
   - >-
-    V(absent) removes what was deployed, with its secrets. Volumes are deleted in sites whose variable C(flower_delete_volumes) is true.
+    V(absent) removes what was deployed, with its secrets; so does V(present) at sites whose variable C(supernode_state) is V(absent). Volumes are
+    deleted in sites whose variable C(flower_delete_volumes) is true.
   - >-
     V(checked) changes nothing. It checks the variables of each site. If they are good, it connects to its cluster, names missing rights, asks the API
     server by a server-side dry run whether it accepts the objects (if a workload is new or changes), refuses a cluster with IPv6 only, warns if a pool
@@ -158,8 +159,16 @@ sites:
     - When described, also C(rights), the objects, and C(own_access), whether there is direct access to its API server.
     - >-
       When pulled, also C(images) and C(nodes), which are empty if there was nothing to pull, and C(skipped), why nothing can be pulled there.
+    - >-
+      When deployed for a SuperLink that is not in the inventory, also C(superlink), its address, and C(public_keys), each with C(pool), C(name),
+      C(fingerprint) and C(public_key), for its administrator.
   returned: success
   type: dict
+removed:
+  description: Sites that were removed since their variable C(supernode_state) is V(absent), to be unregistered at the hub.
+  returned: when deployed and there are any
+  type: list
+  elements: str
 lines:
   description: Sentences for people, for each site when pulled, of the SuperNodes when healed.
   returned: when pulled or healed

@@ -51,7 +51,18 @@ sites:
     network as the site sees it: C(site), C(links), C(listeners)); C(ocm) (what the hub of Open Cluster Management knows: C(state), C(ready),
     C(why), C(cluster), C(chosen), C(availability), C(addon), C(applied), C(available), C(keys), C(desired), C(pods), C(online) and
     C(clientapp)); C(bundle) (of a site that gives no access: C(version), C(written), C(answered), C(waits) and C(next))
-    and C(bundle_workloads) (as C(workloads), of the version that was written last, whether it was applied or not).
+    and C(bundle_workloads) (as C(workloads), of the version that was written last, whether it was applied or not);
+    C(superlink) (the address, where the SuperLink is not in the inventory).
   returned: success
   type: dict
+lines:
+  description: A sentence for each site.
+  returned: the inventory has no hub
+  type: list
+  elements: str
+problems:
+  description: Those of them that tell of a problem.
+  returned: the inventory has no hub
+  type: list
+  elements: str
 """

@@ -69,14 +69,14 @@ def written(folder: Path, content: str | Mapping[str, Any]) -> Path:
 
 
 def play(fleet: Path, playbook: str, *options: str, config: str = "") -> subprocess.CompletedProcess[str]:
-    """Run it with an ansible.cfg; the output has everything that is shown."""
+    """Run it, by its name in this collection or by the path of its file, with an ansible.cfg; the output has everything that is shown."""
     settings = fleet.parent / "ansible.cfg"
     settings.write_text(config)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "K8S_AUTH_", "KUBECONFIG"))}
     places = {"ANSIBLE_CONFIG": str(settings), "ANSIBLE_HOME": str(fleet.parent / "home")}
     environment = {**places, "ANSIBLE_COLLECTIONS_PATH": os.environ["ANSIBLE_COLLECTIONS_PATH"]}
     return subprocess.run(
-        [Path(sys.executable).with_name("ansible-playbook"), "-i", fleet, f"federated.flower.{playbook}", *options],
+        [Path(sys.executable).with_name("ansible-playbook"), "-i", fleet, playbook if playbook.endswith(".yml") else f"federated.flower.{playbook}", *options],
         env={**kept, **environment, "HOME": str(fleet.parent)},
         cwd=fleet.parent,
         stdout=subprocess.PIPE,

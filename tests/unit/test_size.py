@@ -18,11 +18,11 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 26_700,
+    "rotation": 27_000,
     "superlink": 28_000,
-    "superlink_standby": 21_700,
-    "supernode": 25_500,
-    "takeover": 20_300,
+    "superlink_standby": 22_150,
+    "supernode": 25_850,
+    "takeover": 20_450,
 }
 
 

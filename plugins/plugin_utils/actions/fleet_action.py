@@ -27,7 +27,7 @@ from ..checks.site_rules import site_problems
 from ..checks.variables import with_origins
 from ..fleet.outcome import Outcomes
 from ..sites.registry import DELIVERIES, access_of
-from ..sites.site import DATA_FAULTS, Facts, Site, SiteBackend, unexpected
+from ..sites.site import DATA_FAULTS, OTHER_SUPERLINK, Facts, Site, SiteBackend, unexpected
 from ..spec.site_spec import SiteSpec
 from .cluster_action import ClusterAction, first_line
 from .role_options import BESIDE, role_defaults, role_options, trusted, variable_faults
@@ -37,8 +37,8 @@ display = Display()
 
 ROLE = "supernode"
 # Variables of the role supernode that are no part of the specification.
-_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim", "ocm_trust_labels")
-_CHECKED = ("wait_timeout", "partitions")
+_PREFIX, APART = "supernode_", ("hub", "state", "wait_timeout", "partitions", "repartition", "claim", "ocm_trust_labels")
+_CHECKED = ("state", "wait_timeout", "partitions")
 # Facts of the play that are not in a host's own variables.
 _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
 # A thread costs next to nothing; most of the time of a site is waiting.
@@ -65,7 +65,8 @@ def site_of(name: str, given: Mapping[str, Any], access: SiteAccess, *, seconds:
     except DATA_FAULTS as error:
         raise ClusterError("\n".join(messages(site_problems(variables))) or f"its variables cannot be read: {unexpected(error)}") from error
     claim = boolean(given.get("supernode_claim"))
-    return Site(name, spec, access, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
+    identity = OTHER_SUPERLINK if given.get("supernode_superlink") else ""
+    return Site(name, spec, access, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim=claim, identity=identity, given=variables)
 
 
 class FleetAction(ClusterAction):
@@ -110,7 +111,8 @@ class FleetAction(ClusterAction):
                 # What templates is not for several threads: all that they need is evaluated here.
                 if DELIVERIES[sites[name].access.delivery].own_access:
                     self.auth_of(name)
-                self.auth_of(sites[name].hub)
+                if not sites[name].has_other_superlink:
+                    self.auth_of(sites[name].hub)
             except ClusterError as error:
                 sites.pop(name, None)
                 outcomes.fail(name, error.message)
@@ -215,7 +217,8 @@ class FleetAction(ClusterAction):
         """
         try:
             variables = self.variables_of(name)
-            if wrong := variable_faults(variables.__getitem__, variables, (ROLE, *BESIDE)):
+            roles = (ROLE,) if variables["supernode_superlink"] else (ROLE, *BESIDE)  # the others are about a hub
+            if wrong := variable_faults(variables.__getitem__, variables, roles):
                 raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
             access = access_of(variables)
         except AnsibleError as error:

@@ -67,6 +67,8 @@ def is_needed(action: Task) -> bool:
     """Whether a task may only work under the lease."""
     if not action.NEEDS_LEASE or action.check or set(action.variable("ansible_run_tags", ["all"])) == {"preflight"}:
         return False
+    if not action.hub_host() and action.variable("supernode_superlink", {}):
+        return False  # there is no hub that could have a lease
     registered = action.variable(REGISTERED, {})
     return boolean(action.variable(NEEDED, False)) or (isinstance(registered, Mapping) and boolean(registered.get("taken")))
 
@@ -113,7 +115,7 @@ def give_back(action: Task) -> str:
     Raises:
         Lost: someone else holds it.
     """
-    if not _TAKEN[_slot(_place(action))]:
+    if not action.hub_host() or not _TAKEN[_slot(_place(action))]:
         return "this run holds no lease"
     with _connected(action) as (_hub, place, lease):
         try:

@@ -23,7 +23,7 @@ from .role_options import BESIDE, role_settings, role_spec, site_hosts, wrong_ty
 # Options of the role that are no part of a specification: private keys, since specifications are shown and compared, and what a run does.
 SETTINGS = (
     "ca_namespace", "ca_certificate", "ca_key", "certificate", "certificate_key", "client_certificate_days", "forget_cas", "rights_settings",
-    "serverapp_force", "tracking_credentials", "wait", "wait_timeout",
+    "serverapp_force", "state", "tracking_credentials", "wait", "wait_timeout",
 )  # fmt: skip
 _CHECKED = ("client_certificate_days", "wait_timeout")
 

@@ -56,6 +56,8 @@ class HubCheck(CertificateAction):
             ClusterError: why the hub cannot be deployed.
         """
         spec, params = given_spec(self, None), hub_settings(self) | {"works": list(works), "standby": serves_later}
+        if params["state"] == "absent":
+            raise ClusterError("superlink_state: absent is for the role in playbooks of your own. Remove the federation with federated.flower.teardown.")
         warnings = ["flower_insecure is true: no TLS and no node authentication; for labs only"] if spec.insecure else []
         with self.connect() as cluster:
             spec = given_spec(self, None, cluster_platform.known(cluster, spec.platform))

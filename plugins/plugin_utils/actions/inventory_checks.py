@@ -15,7 +15,7 @@ from .cluster_action import ClusterAction
 variables.known()  # read once, in the parent of all forks
 
 
-def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own: Any, *, is_site: bool) -> list[str]:
+def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own: Any, *, is_site: bool, has_hub: bool = True) -> list[str]:
     """Faults of the groups of the inventory and of the names of a host's variables.
 
     Args:
@@ -24,6 +24,7 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
         names: names of its variables.
         own: its variable C(flower_own_variables).
         is_site: whether it is a site; C(--limit) may leave out the sites on purpose.
+        has_hub: whether the inventory must have a hub.
     """
     found = variables.faults(host, names, own if isinstance(own, list) else [])
     hub_group = str(action.variable("flower_hub_group", "flower_hub"))
@@ -35,8 +36,10 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
             f"{host}: {name} is {group}, and this host of the play is not in that group: in the inventory the variable has no effect on the hosts "
             f"of plays. Remove it from the inventory, and give it with -e {name}={group}, or name the group {usual}"
         )
-    if is_site:
+    if is_site and has_hub:
         found += inventory.group_faults(groups, hub_group, sites_group)
+    elif is_site:
+        found += inventory.mixed_faults(groups, hub_group, host)
     elif len(groups.get(hub_group) or [host]) > 1:
         found += inventory.group_faults({**groups, sites_group: [host]}, hub_group, sites_group)
     return found

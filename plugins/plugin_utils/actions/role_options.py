@@ -70,7 +70,9 @@ def variable_faults(read: Callable[[str], Any], names: Container[str], roles: It
         names: those that a host has.
         roles: their names.
     """
-    given, found = {}, []
+    given: dict[str, Any] = {}
+    found: list[str] = []
+    unevaluated: dict[str, list[str]] = {}
     options = {name: option for role in roles for name, option in role_options(role).items() if name in names}
     for name in options:
         try:
@@ -78,7 +80,9 @@ def variable_faults(read: Callable[[str], Any], names: Container[str], roles: It
         except ClusterError as fault:
             found.append(fault.message)
         except AnsibleError as fault:
-            found.append(f"{name}: its template cannot be evaluated: {first_line(fault)}")
+            unevaluated.setdefault(first_line(fault), []).append(name)
+    for why, listed in unevaluated.items():
+        found.append(f"{', '.join(listed)}: {'its template' if len(listed) == 1 else 'their templates'} cannot be evaluated: {why}")
     options = {name: options[name] for name in given}
     found += list(_option_faults({"type": "dict", "options": options}, given, "")) or ArgumentSpecValidator(options).validate(given).error_messages
     return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found]

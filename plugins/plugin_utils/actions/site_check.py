@@ -17,12 +17,12 @@ from ..base.values import boolean, integer
 from ..checks import site_agreement
 from ..checks.site_rules import site_problems
 from ..checks.variables import OWN, with_origins
-from ..fleet import flower_versions, partitions
+from ..fleet import flower_versions, other_superlink, partitions
 from ..fleet.outcome import Outcomes
 from ..manifests import supernode
 from ..ocm import checks
 from ..sites.registry import DELIVERIES
-from ..sites.site import Facts, Site
+from ..sites.site import OTHER_SUPERLINK, Facts, Site
 from ..state.ledger import Ledger
 from .fleet_action import FleetAction
 from .inventory_checks import inventory_faults
@@ -44,8 +44,9 @@ class SiteCheck(FleetAction):
         """
         for name, site in sites.items():
             try:
-                faults = inventory_faults(self, name, self.variables_of(name), self.value_of(name, OWN, []), is_site=True)
-                faults = faults or messages(site_problems(site.given)) or self._hub_faults(site, checked_hub)
+                has_hub = not site.has_other_superlink
+                faults = inventory_faults(self, name, self.variables_of(name), self.value_of(name, OWN, []), is_site=True, has_hub=has_hub)
+                faults = faults or messages(site_problems(site.given)) or (self._hub_faults(site, checked_hub) if has_hub else [])
             except ClusterError as error:
                 faults = [error.message]
             if faults:
@@ -54,22 +55,26 @@ class SiteCheck(FleetAction):
 
             @cache
             def ledger() -> Ledger:
-                first = sites[outcomes.good()[0]]
+                first = next(sites[name] for name in outcomes.good() if not sites[name].has_other_superlink)
                 return Ledger(connected.enter_context(self.connect(first.hub)), first.hub_namespace, first.federation)
 
             hub: dict[str, Any] = {**checked_hub, "ocm": checked_ocm}
             for check in (self._numbers_faults, self._identity_faults, self._moved_faults, self._version_faults, self._label_faults):
-                if chosen := {name: sites[name] for name in outcomes.good()}:
+                if chosen := {name: sites[name] for name in outcomes.good() if not sites[name].has_other_superlink}:
                     for name, fault in check(chosen, sites, hub, ledger).items():
                         outcomes.fail(name, fault)
         backends = self.reach(sites)
 
         def preflight(name: str) -> None:
             backends[name].detect_platform()
-            found = backends[name].preflight(hub)
+            known = hub
+            if sites[name].has_other_superlink:
+                other_superlink.complete(sites[name], backends[name].cluster)
+                known = {"identity": OTHER_SUPERLINK}
+            found = backends[name].preflight(known)
             outcome = outcomes[name]
             outcome.msg = found.msg
-            refused = require(site_agreement.trust(sites[name].spec, (checked_hub.get("certificate") or {}).get("pem", "")))
+            refused = require(site_agreement.trust(sites[name].spec, (known.get("certificate") or {}).get("pem", "")))
             outcome.warnings += [f"{name}: {word}" for word in [*found.warnings, *refused]]
             flower = flower_versions.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
             outcome.facts = {"flower": flower, "version": found.version, "skew": found.skew, "rehearsed": found.rehearsed}

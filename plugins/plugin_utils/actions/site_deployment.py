@@ -14,8 +14,9 @@ from ..base.errors import ClusterError
 from ..base.problems import messages
 from ..base.values import boolean, integer
 from ..checks.site_rules import site_problems
+from ..fleet import other_superlink
 from ..fleet.clientapps import deploy_apps
-from ..fleet.deploy import Options, Rollout
+from ..fleet.deploy import KEYS, Options, Rollout
 from ..fleet.outcome import Outcomes
 from ..fleet.register import Registry
 from ..sites.site import Site
@@ -42,9 +43,22 @@ class SiteDeployment(FleetAction):
                 outcomes.fail(name, "\n".join(faults))
         if not outcomes.good():
             return
-        first = sites[outcomes.good()[0]]
         if apps_alone:
             self._read_app_options(sites, outcomes)
+            sites = self._remove_apps(sites, outcomes)
+        others = {name: sites[name] for name in outcomes.good() if sites[name].has_other_superlink}
+        if others:
+            other_superlink.deploy(self, others, self.reach(others), outcomes, renew=KEYS in renew, apps_alone=apps_alone)
+        sites = {name: site for name, site in sites.items() if name not in others}
+        if sites:
+            self._deploy_with_hub(sites, outcomes.of(sites), renew, wait, force=force, apps_alone=apps_alone)
+
+    def _deploy_with_hub(
+        self, sites: dict[str, Site], outcomes: Outcomes, renew: Sequence[str], wait: int, *, force: bool, apps_alone: bool
+    ) -> None:
+        if not outcomes.good():
+            return
+        first = sites[outcomes.good()[0]]
         variables = self.variables_of(first.name)
         partitions, repartition = int(variables["supernode_partitions"] or 0) or None, boolean(variables["supernode_repartition"])
         options = Options(partitions, repartition, renew, wait, force, self._foreseen(first.hub))
@@ -79,6 +93,20 @@ class SiteDeployment(FleetAction):
                 site.spec = replace(site.spec, clientapp_wait=wait, clientapp_force=force)
             except (ClusterError, ValueError) as error:
                 outcomes.fail(name, str(error))
+
+    def _remove_apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Site]:
+        """Remove the ClientApps of sites whose variables want that; returns the other sites."""
+        leaving = {name: site for name, site in sites.items() if not outcomes[name].failed and self.value_of(name, "clientapp_state", "") == "absent"}
+        backends = self.reach(leaving)
+
+        def one(name: str) -> None:
+            backends[name].detect_platform()
+            done = backends[name].remove_apps(leaving[name].seconds)
+            outcomes.add(name, done)
+            outcomes[name].msg = done.msg
+
+        outcomes.each(one, leaving)
+        return {name: site for name, site in sites.items() if name not in leaving}
 
     def _foreseen(self, hub: str) -> dict[str, str]:
         """What the hub would publish after this run in check mode, if it was checked: what is published now may be outdated then.

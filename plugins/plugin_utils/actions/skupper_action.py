@@ -22,10 +22,10 @@ from ..manifests import common_objects
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
 from ..skupper import cluster_state, links, ownership, site_plan, state
 from ..skupper.skupper_requirements import OLDEST, version_fault
-from ..spec.network_spec import LinkSpec
+from ..spec.network_spec import NO_ACCESS, LinkSpec
 from ..spec.part_spec import PartSpec
 from ..state import audit_notes
-from .role_options import RoleAction, hub_hosts
+from .role_options import RoleAction, hub_hosts, role_settings
 
 Object = dict[str, Any]
 
@@ -42,8 +42,9 @@ class SkupperAction(RoleAction):
 
     @property
     def at_hub(self) -> bool:
-        """Whether this host is the hub."""
-        return self.inventory_host in hub_hosts(self)
+        """Whether this host is the hub: the one of its group or, in an inventory without that, one whose Site accepts links."""
+        hubs = hub_hosts(self)
+        return self.inventory_host in hubs or (not hubs and role_settings(self, "skupper_site", ["link_access"])["link_access"] not in NO_ACCESS)
 
     def begin(self) -> None:
         """Forget what an earlier task of this process has done."""

@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..base.addresses import is_ip
 from ..base.names import CONTROLLER
-from ..base.object_names import TUNNEL
+from ..base.object_names import DIRECT, TUNNEL
 from ..base.values import boolean, text
 from ..manifests.network_policies import parse_port
 from ..manifests.tracking import PASSWORD, TOKEN, USERNAME
 from ..spec.hub_spec import PORTS
 from ..spec.part_spec import SKUPPER
 from .value_checks import Check, Problems, Rule, Shape, Spec, each, for_each, given, networks, pattern
+from .value_checks import number as number_from
 
 _LOGIN = {USERNAME, PASSWORD}
 
@@ -155,6 +157,43 @@ def http_proxy(found: Problems, spec: Spec) -> None:
             f"cannot reach the site: with flower_key_source {source} the control node writes no Secrets there. Have a Secret with username "
             "and password made in the site's namespace, and name it in http_proxy.secret",
         )
+
+
+# A SuperLink that is not in the inventory
+
+_OTHER: Mapping[str, Check] = {
+    "address": given(Problems.address), "ca": given(Problems.certificates), "ca_secret": given(Problems.subdomain), "server_name": given(Problems.subdomain),
+    "first_partition": number_from(0),
+}  # fmt: skip
+_OTHER_RULES = (
+    Rule("address", lambda own: not own.get("address"), 'is not set: set it to "host:port" of the SuperLink'),
+    Rule("address", lambda own: own.get("address") and text(own["address"]) != text(own["superlink_address"]),
+         "is not what supernode_superlink_address says: remove that variable"),
+    Rule("address", lambda own: own["connectivity"] == SKUPPER, "does not go together with flower_connectivity: skupper, which leads to a hub"),
+    Rule("address", lambda own: own["delivery"] not in ("", DIRECT),
+         "does not go together with flower_delivery: {delivery}, which needs a hub: set flower_delivery to direct"),
+    Rule("address", lambda own: own["mtls"], "does not go together with supernode_mtls: a hub of the inventory signs client certificates; set it to false"),
+    Rule("ca", lambda own: own.get("ca") and own.get("ca_secret"), "is set, and ca_secret as well; remove one of the two"),
+    Rule("ca", lambda own: not (own.get("ca") or own.get("ca_secret") or own["insecure"]),
+         "is not set, nor is ca_secret: set one of them to the CA that signed the certificate of the SuperLink"),
+    Rule("server_name", lambda own: _has_ip(text(own.get("address"))) and not (own.get("server_name") or own["insecure"]),
+         "is not set, and address has no DNS name: set it to a DNS name in the certificate of the SuperLink"),
+)
+
+
+def _has_ip(address: str) -> bool:
+    return bool(address) and is_ip(address.rpartition(":")[0].strip("[]"))
+
+
+def other_superlink(found: Problems, spec: Spec) -> None:
+    """A site's C(superlink)."""
+    own = spec.get("superlink") or {}
+    if not own:
+        return
+    found.check({key: check for key, check in _OTHER.items() if key in own}, own, "superlink.")
+    beside: dict[str, Any] = {key: text(spec.get(key)) for key in ("superlink_address", "connectivity", "delivery")}
+    beside |= {"insecure": boolean(spec.get("insecure")), "mtls": boolean(spec.get("mtls"))}
+    found.apply(_OTHER_RULES, {**own, **beside}, "superlink.")
 
 
 # The hub's tracking server

@@ -12,6 +12,9 @@ from typing import Any
 
 _SHOWN = 5
 _INTERVAL = r"(?!0+(\.0*)?$)[0-9]{1,4}(\.[0-9]+)?"
+OTHER = "supernode_superlink"
+#: Variables of site.yml for what needs a hub.
+_OF_HUB = ("flower_forget_sites", "flower_forget_clusters", "flower_plan", "flower_plan_hash", "flower_join_verify")
 HUB, SITES, STANDBY = "flower_hub", "flower_sites", "flower_standby"
 NAMESPACE, FEDERATION = "namespace", "federation"
 DEFAULT = "flower"  # where no variable is set
@@ -25,6 +28,41 @@ VARIABLES = {
 _HOSTS = {NAMESPACE: "this host or its group", FEDERATION: "the hub and all sites"}
 _EMPTY = ("", None)
 _TRUE = ("1", "on", "t", "true", "y", "yes")
+
+
+def other_superlink_faults(fleet: Fleet, joining: bool) -> list[str] | None:
+    """Sentences on an inventory whose sites join a SuperLink that is not in it (C(supernode_superlink)); None where no site does.
+
+    Args:
+        joining: whether the playbook works without a hub.
+    """
+    others = [site for site in fleet.sites if fleet.of(OTHER, site)]
+    if not others:
+        return None
+    shown = ", ".join(others[:_SHOWN])
+    if fleet.groups.get(fleet.hub_group):
+        return None  # the check of each such site refuses it
+    if own := [site for site in fleet.sites if site not in others]:
+        return [f"{OTHER} is set for {shown}, but not for {', '.join(own[:_SHOWN])}: without a hub in the group {fleet.hub_group}, set it for all sites"]
+    if not joining:
+        return [
+            f"the sites join a SuperLink that is not in the inventory ({OTHER}), and this playbook needs a hub. Without one there are "
+            "federated.flower.site, rotate_certs, status and teardown"
+        ]
+    return [
+        f"{name} is set, and needs a hub, which the inventory does not have: remove it"
+        for name in _OF_HUB
+        if str(fleet.variable(name)).strip().lower() not in ("", "false", "no") or any(fleet.is_enabled(name, site) for site in others)
+    ]
+
+
+def mixed_faults(groups: Mapping[str, Sequence[str]], hub_group: str, host: str) -> list[str]:
+    """Sentences on a site that joins another SuperLink, in an inventory with a hub."""
+    return [
+        f"{host}: {OTHER} is set, and the inventory has the hub {hub}: sites that join another SuperLink are in an inventory of their own, without a hub. "
+        "Remove the variable, or the host from this inventory."
+        for hub in list(groups.get(hub_group) or [])[:1]
+    ]
 
 
 def group_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB, sites_group: str = SITES, limited: bool = False) -> list[str]:
@@ -140,6 +178,10 @@ class Fleet:
     def variable(self, name: str, default: Any = "") -> Any:
         """The first value that is not empty: of the command line or the task, of the hub, of the first site. Questions of a controller give empty ones."""
         return next((value for value in (self.given(name), *self._of(name, *self._first)) if value not in _EMPTY), default)
+
+    def of(self, name: str, host: str) -> Any:
+        """The value for a host, as the command line or the inventory gives it."""
+        return self.given(name) or next(self._of(name, host))
 
     def is_enabled(self, name: str, site: str) -> bool:
         """Whether a variable is true for a site. What a site does not say itself, the hub says."""

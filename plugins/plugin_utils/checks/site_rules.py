@@ -78,6 +78,8 @@ def _separate(spec: Spec) -> bool:
 
 
 _RULES = (
+    Rule("state", lambda spec: spec.get("state") == "absent",
+         "is for the role in playbooks of your own: remove the site with federated.flower.teardown, and take it out of the inventory"),
     Rule("server_name", lambda spec: _insecure(spec) and spec.get("server_name"), "is a name in a certificate, but there is none: insecure is true"),
     Rule("superlink_cidrs", lambda spec: spec.get("connectivity") == SKUPPER and spec.get("superlink_cidrs"),
          "has no effect: SuperNodes call their site's Skupper router"),
@@ -140,6 +142,7 @@ def site_problems(spec: Spec) -> list[Problem]:
             "network is created through its own API server. Set flower_connectivity to direct, so that its SuperNodes connect to the hub, or "
             "flower_delivery to direct"
         )
+    connection_rules.other_superlink(found, spec)
     connection_rules.http_proxy(found, spec)
     if _separate(spec):
         found.number("clientapp_wait", spec.get("clientapp_wait"), 0)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import resource
 import traceback
@@ -85,6 +86,12 @@ class Outcomes:
 
     def __getitem__(self, name: str) -> Outcome:
         return self.sites[name]
+
+    def of(self, names: Iterable[str]) -> Outcomes:
+        """The same for some of the sites."""
+        part = copy.copy(self)
+        part.sites = {name: self.sites[name] for name in names}
+        return part
 
     def good(self) -> list[str]:
         """Names of the sites that have not failed."""

@@ -33,7 +33,7 @@ from ..rotation import outdated_pods
 from ..rotation.site_proof import Proof
 from ..spec.site_spec import DAEMON_SET
 from ..state.ledger import NEW, Ledger
-from . import direct_certificates, direct_checks, direct_connection, direct_pull, removing, workloads
+from . import direct_acceptance, direct_certificates, direct_checks, direct_connection, direct_pull, removing, workloads
 from .key_sources import SOURCES, AtController, AtSite, away, key_result, note_secrets, wanted
 from .site import (
     DATA_FAULTS,
@@ -160,6 +160,12 @@ class Backend(SiteBackend):
         done = self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
         return replace(done, warnings=[*warnings, *done.warnings])
 
+    def remove_apps(self, seconds: float) -> StepResult:
+        """See C(site.SiteBackend)."""
+        apps = [item for item in supernode.clientapps(self.site.spec.complete()) if clientapp.is_one(item)]
+        options = {"own_only": True, "check": self.run.check, "show_diff": self.run.show_diff, "wait": True, "wait_timeout": seconds}
+        return StepResult.of(apply_objects(self.cluster, apps, state="absent", **options))
+
     def _apply(
         self,
         objects: Sequence[Object],
@@ -189,7 +195,8 @@ class Backend(SiteBackend):
                 claim=site.claim,
                 own_only=True,
                 part=owners.PART_SITE,
-                wait=True,  # a pod that is about to be replaced still counts as online at the hub
+                # A pod that is about to be replaced still counts as online at the hub. Without a hub, keys are registered after this.
+                wait=not site.has_other_superlink,
                 wait_timeout=seconds,
                 image_seconds=site.image_seconds,
                 away={which: len(self._away[pool]) for which, pool in daemons.items() if pool in self._away},
@@ -250,6 +257,10 @@ class Backend(SiteBackend):
             return "", ""
         return direct_certificates.tried(self.cluster, self.site.spec, self._live_pods(), self.site.seconds)
 
+    def accepted(self, keys: Sequence[Facts], expected: int) -> tuple[int, str]:
+        """See C(site.SiteBackend)."""
+        return direct_acceptance.watch(self.cluster, self.site, self._live_pods, keys, expected)
+
     def pods(self) -> list[Object] | None:
         """See C(site.SiteBackend)."""
         return self._live_pods()
@@ -264,8 +275,8 @@ class Backend(SiteBackend):
 
     def remove(self, *, volumes: bool) -> StepResult:
         """See C(site.SiteBackend)."""
-        site, identity = self.site, ""
-        if not site.claim:
+        site, identity = self.site, self.site.identity
+        if not site.claim and not site.has_other_superlink:
             try:
                 with self.run.connect(site.hub) as hub:
                     identity = Ledger(hub, site.hub_namespace, site.federation).identity()

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 
+#: Instead of the identity of a hub, of sites that join a SuperLink that is not in the inventory.
+OTHER_SUPERLINK = "none in the inventory"
+# A SuperLink refuses a key within a few seconds. A SuperNode that has been ready for longer was accepted, or waits for a SuperLink that is down.
+ACCEPTED_SECONDS = 20
+
 
 class Run(Protocol):
     """What a delivery needs of the run.
@@ -97,6 +102,11 @@ class Site:
     def federation(self) -> str:
         """The federation's name."""
         return self.spec.federation
+
+    @property
+    def has_other_superlink(self) -> bool:
+        """Whether its SuperNodes join a SuperLink that is not in the inventory, so that it has no hub."""
+        return self.identity == OTHER_SUPERLINK
 
 
 # What the data of one site can raise that this code did not foresee. It ends that site, and no other.
@@ -283,6 +293,10 @@ class SiteBackend(ABC):
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> StepResult:
         """C(apply) for its ClientApps alone."""
 
+    def remove_apps(self, seconds: float) -> StepResult:
+        """Delete its ClientApps in their own pods, and wait for that."""
+        raise ClusterError(f"clientapp_state: absent is for sites with flower_delivery: direct, and this one has {self.site.access.delivery}.")
+
     @abstractmethod
     def restart(self, wanted: Restart, result: Facts) -> None:
         """Restart SuperNodes that run with outdated files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
@@ -320,6 +334,14 @@ class SiteBackend(ABC):
         At the hub they count as online for a minute. Empty, too, where pods cannot be asked. Not for a site that is denied access.
         """
         return "", ""
+
+    def accepted(self, keys: Sequence[Facts], expected: int) -> tuple[int, str]:
+        """How many SuperNodes have been ready for C(ACCEPTED_SECONDS), and what the pods of the others report.
+
+        Raises:
+            ClusterError: pods are not ready in time, though no SuperNode has ended: it is not their keys.
+        """
+        return 0, self.NO_PODS
 
     def pods(self) -> list[Object] | None:
         """Live pods of the site's SuperNodes; None where they cannot be reached."""

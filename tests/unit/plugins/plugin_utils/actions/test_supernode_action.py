@@ -52,6 +52,25 @@ def test_each_state_does_its_part_alone(monkeypatch: pytest.MonkeyPatch, state: 
     assert done == [STATES[state]]
 
 
+def test_the_role_removes_the_sites_whose_variables_want_that_and_deploys_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    action: Any = object.__new__(supernode.ActionModule)
+    done: list[Any] = []
+    monkeypatch.setattr(action, "reach", dict, raising=False)
+    monkeypatch.setattr(action, "_remove", lambda backends, outcomes: done.append(("removed", [*backends])))
+    monkeypatch.setattr(action, "deploy_sites", lambda sites, outcomes, **_given: done.append(("deployed", [*sites])))
+    sites: Any = {
+        name: SimpleNamespace(given={"state": state}, has_other_superlink=other, image_seconds=0)
+        for name, state, other in (("a", "present", False), ("b", "absent", False), ("c", "absent", True))
+    }
+    found = action.work(params("present"), sites, Outcomes(SimpleNamespace(), sites, 1))
+    assert done == [("removed", ["b", "c"]), ("deployed", ["a"])]
+    assert found == {"removed": ["b"]}  # without a hub, the administrator of the SuperLink unregisters them
+    # The role clientapp leaves SuperNodes as they are.
+    done.clear()
+    action.work(params("present", part="clientapp"), sites, Outcomes(SimpleNamespace(), sites, 1))
+    assert done == [("removed", []), ("deployed", ["a", "b", "c"])]
+
+
 @pytest.mark.parametrize(("state", "left_out"), [(state, option) for state, options in REQUIRED.items() for option in options])
 def test_a_state_has_options_that_it_requires(state: str, left_out: str) -> None:
     with pytest.raises(ClusterError, match=left_out):
