@@ -11,7 +11,6 @@ that the SuperLink's own certificate is verified with. Its path marks the connec
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import ssl
 import stat
@@ -28,11 +27,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import con
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import options_of
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import Right
 
 _OURS = "# federated.flower: "
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,20000}-----END CERTIFICATE-----")
 _READ_CA = ["python", "-c", "print(open('/internal/ca.crt').read())"]
 _ATTEMPTS = 3  # a busy node may drop what a command printed, see flower/in_pod.py
 _REMEDY = "Choose another name (-e flower_connect_name=NAME)"
@@ -99,11 +98,11 @@ class ActionModule(ClusterAction):
                 former = former if ours else "something else"
                 remove = f", or remove that one first (-e flower_connect_name={name} -e flower_connect_state=absent)" if ours else ""
                 raise ClusterError(f"{variable}: {ca} is of {former}, and this is {head}. {_REMEDY}{remove}.")
-            certificates = _of_file(Path(params["ca"])) if params["ca"] else self._read_ca(hub, params["namespace"])
+            trusted = _of_file(Path(params["ca"])) if params["ca"] else self._read_ca(hub, params["namespace"])
             verbs = [Right(verb, "", "pods/portforward", params["namespace"], SUPERLINK_POD) for verb in ("get", "create")]
             ask.require(hub, {params["namespace"]: verbs})
         values = {"address": f"localhost:{params['port']}", "root-certificates": str(ca)}
-        return connection_file.with_connection(before[config], name, values), f"{_OURS}{head}\n{certificates}"
+        return connection_file.with_connection(before[config], name, values), f"{_OURS}{head}\n{trusted}"
 
     @staticmethod
     def _read_ca(hub: Cluster, namespace: str) -> str:
@@ -148,12 +147,11 @@ def _of_file(path: Path) -> str:
 
 def _certificates(text: str) -> str:
     """The certificates of a text, as Flower reads them; empty if there is none, or one that cannot be read."""
-    found = "".join(f"{one}\n" for one in _CERTIFICATE.findall(text))
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=found or None)
-    except (ssl.SSLError, ValueError, TypeError):
-        return ""
-    return found.replace("\r", "")
+    found = "".join(certificates.split(text))
+    with suppress(ssl.SSLError, ValueError):
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=found)
+        return found
+    return ""
 
 
 def _shown(content: Mapping[Path, str], name: str) -> str:

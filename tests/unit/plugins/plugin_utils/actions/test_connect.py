@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams impo
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 
-CA = certificates.make_ca("internal", datetime.datetime.now(datetime.timezone.utc), 30).certificate
+CA = certificates.make_ca("internal", datetime.timedelta(30)).certificate
 KEY = "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n"
 MINE = '# mine\n[superlink.lab]\naddress = "lab.example.com:443"\n'
 
@@ -106,7 +106,7 @@ def test_a_link_to_the_file_stays_one(connect: Any, tmp_path: Path) -> None:
 
 def test_a_new_ca_and_one_that_an_operator_gave(connect: Any, tmp_path: Path) -> None:
     connect()
-    new = certificates.make_ca("internal", datetime.datetime.now(datetime.timezone.utc), 30).certificate
+    new = certificates.make_ca("internal", datetime.timedelta(30)).certificate
     assert connect(exec=exec_of("", f"noise\n{new}{CA}"))["changed"], "the first answer was lost"
     assert (tmp_path / "federated-flower/hub.crt").read_text().endswith(new + CA)
     given = tmp_path / "given.pem"
