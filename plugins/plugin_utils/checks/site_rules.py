@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,15 @@ MAX_LABEL = MAX_SITE_NAME = 63
 # The record of a site is one ConfigMap of at most 1 MiB: 0.4 KiB a key, and twice as many keys while they are renewed.
 MAX_SUPERNODES = node_config.MAX_REPLICAS
 
+
+
+def _location(found: Problems, variable: str, value: Any) -> None:
+    """As Flower takes it (flwr 1.40 to 1.42, C(supercore.utils.validate_node_location))."""
+    degrees = re.fullmatch(r"([+-]?[0-9]{1,2}(?:\.[0-9]+)?),([+-]?[0-9]{1,3}(?:\.[0-9]+)?)", text(value))
+    if degrees is None or abs(float(degrees[1])) > 90 or abs(float(degrees[2])) > 180:
+        found.add(variable, value, 'is not a latitude and a longitude in degrees, such as "52.52,13.40"')
+
+
 #: Of a site and of a pool.
 _WORKLOAD: Mapping[str, Check] = {
     **pod_rules.PLACEMENT,
@@ -52,6 +62,7 @@ _SITE: Mapping[str, Check] = {
     "partitions": number(0),
     "sidecar_max_connections": number(10, 100000),
     "disruption_budget": number(0),
+    "location": given(_location),
 }
 _POOL: Mapping[str, Check] = {
     **_WORKLOAD,
