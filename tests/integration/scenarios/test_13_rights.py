@@ -589,8 +589,8 @@ def test_a_scientist_works_with_their_own_flwr(deployed, tmp_path, monkeypatch):
         laptop.read("stop", run_id, "study")
         (stopped,) = laptop.read("list", "--run-id", run_id, "study")["runs"]
         assert stopped["status"] == "finished:stopped"
-        (completed,) = (one for one in laptop.read("list", "study")["runs"] if one["status"] == "finished:completed" and one["run-id"] != run_id)[:1]
-        assert "round 1: accuracy" in laptop.flwr("log", str(completed["run-id"]), "study", "--show")
+        completed = next(str(one["run-id"]) for one in laptop.read("list", "study")["runs"] if one["status"] == "finished:completed")
+        assert "round 1: accuracy" in laptop.flwr("log", completed, "study", "--show")
         online = [node for node in laptop.read("supernode", "list", "study")["nodes"] if node["status"] == "online"]
         described = laptop.run(str(laptop.python), "-c", NODES).split("\n")[-2].split()
         assert len(described) == len(online) and "site-a/cpu/0@52.52,-13.4" in described, described
