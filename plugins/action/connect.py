@@ -22,7 +22,11 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK, SUPERLINK_POD, SUPERLINK_PORT
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
+    SUPERLINK,
+    SUPERLINK_POD,
+    SUPERLINK_PORT,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import connection_file
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import options_of

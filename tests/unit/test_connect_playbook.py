@@ -32,5 +32,7 @@ def test_a_connection_is_planned_written_and_removed(tmp_path: Path) -> None:
         assert "\n        keep this running: kubectl -n flower port-forward pod/superlink-0 8001:8000\n" in done.stdout, done.stdout
         assert "flwr run APP hub --stream" in done.stdout and "s3cr3t" not in done.stdout + planned.stdout
         asked = len(seen)
+        refused = play(fleet, "connect", "-e", "flower_connect_port=http")
+        assert refused.returncode == 2 and "hub: flower_connect_port: http is not a port (1 to 65535)" in refused.stdout, refused.stdout
         gone = play(fleet, "connect", "-e", "flower_connect_state=absent")
     assert gone.returncode == 0 and "removed connection hub" in gone.stdout and not config.exists() and len(seen) == asked, gone.stdout

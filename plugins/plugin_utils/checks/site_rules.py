@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,13 +32,8 @@ MAX_LABEL = MAX_SITE_NAME = 63
 MAX_SUPERNODES = node_config.MAX_REPLICAS
 
 
-
-def _location(found: Problems, variable: str, value: Any) -> None:
-    """As Flower takes it (flwr 1.40 to 1.42, C(supercore.utils.validate_node_location))."""
-    degrees = re.fullmatch(r"([+-]?[0-9]{1,2}(?:\.[0-9]+)?),([+-]?[0-9]{1,3}(?:\.[0-9]+)?)", text(value))
-    if degrees is None or abs(float(degrees[1])) > 90 or abs(float(degrees[2])) > 180:
-        found.add(variable, value, 'is not a latitude and a longitude in degrees, such as "52.52,13.40"')
-
+# flwr 1.40 to 1.42, supercore/utils.py:validate_node_location
+_LOCATION = r"[+-]?(90(\.0+)?|[1-8]?[0-9](\.[0-9]+)?),[+-]?(180(\.0+)?|(1[0-7]|[1-9])?[0-9](\.[0-9]+)?)"
 
 #: Of a site and of a pool.
 _WORKLOAD: Mapping[str, Check] = {
@@ -62,7 +56,7 @@ _SITE: Mapping[str, Check] = {
     "partitions": number(0),
     "sidecar_max_connections": number(10, 100000),
     "disruption_budget": number(0),
-    "location": given(_location),
+    "location": given(pattern(_LOCATION, 'is not a latitude and a longitude in degrees, such as "52.52,13.40"')),
 }
 _POOL: Mapping[str, Check] = {
     **_WORKLOAD,

@@ -553,7 +553,8 @@ class Laptop:
     def running(self, command: str, kubectl: str, shows: str) -> Iterator[None]:
         """The command that the playbook shows, in a terminal of its own."""
         env = {**self.env, "PATH": f"{Path(kubectl).parent}:{self.env['PATH']}"}
-        process = subprocess.Popen(command, shell=True, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        shell = ["bash", "-c", command]
+        process = subprocess.Popen(shell, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         assert process.stdout is not None
         try:
             assert shows in (line := process.stdout.readline()), line

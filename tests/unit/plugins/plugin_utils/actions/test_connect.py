@@ -44,10 +44,12 @@ def connect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., di
     """Runs the action for a hub; C(server), C(exec) and C(check) describe what it meets."""
     monkeypatch.setattr(ask, "require", lambda hub, _needed: hub.required())
 
-    def run(server: str = "https://hub:6443", exec: Any = exec_of(CA), check: bool = False, required: Any = lambda: None, **given: Any) -> dict[str, Any]:  # noqa: A002
+    def run(
+        server: str = "https://hub:6443", exec: Any = None, check: bool = False, required: Any = lambda: None, **given: Any
+    ) -> dict[str, Any]:
         action: Any = object.__new__(ActionModule)
         action._task = SimpleNamespace(check_mode=check)
-        hub = SimpleNamespace(name="hub", server=server, exec=exec, required=required)
+        hub = SimpleNamespace(name="hub", server=server, exec=exec or exec_of(CA), required=required)
         action.connect = lambda: contextlib.nullcontext(hub)
         action.auth_of = lambda: {"kubeconfig": "/home/ann/my config", "context": "hub", "api_key": "secret"}
         options = {"name": "hub", "namespace": "flower", "federation": "demo", "home": str(tmp_path), **given}
@@ -143,7 +145,8 @@ def test_what_is_refused_changes_nothing(connect: Any, tmp_path: Path, given: di
 def test_the_connection_of_another_federation_is_not_replaced(connect: Any, tmp_path: Path) -> None:
     connect()
     before = content(tmp_path)
-    with pytest.raises(ClusterError, match="is of federation demo in namespace flower of https://hub:6443, and this is federation demo .* https://other:6443") as raised:
+    words = "is of federation demo in namespace flower of https://hub:6443, and this is federation demo .* https://other:6443"
+    with pytest.raises(ClusterError, match=words) as raised:
         connect(server="https://other:6443")
     assert "-e flower_connect_name=hub -e flower_connect_state=absent" in raised.value.message and content(tmp_path) == before
 

@@ -9,7 +9,10 @@ import pytest
 import tomllib
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import connection_file
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.connection_file import with_connection, without_connection
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.connection_file import (
+    with_connection,
+    without_connection,
+)
 
 VALUES = {"address": "localhost:8000", "root-certificates": "/home/ann/.flwr/federated-flower/hub.crt"}
 OTHER = {**VALUES, "address": "localhost:9000"}
