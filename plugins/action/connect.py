@@ -35,6 +35,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import Right
 
+_FOLDER = "federated-flower"  # of our files, in that of Flower's settings
 _OURS = "# federated.flower: "
 _READ_CA = ["python", "-c", "print(open('/internal/ca.crt').read())"]
 _ATTEMPTS = 3  # a busy node may drop what a command printed, see flower/in_pod.py
@@ -63,25 +64,22 @@ class ActionModule(ClusterAction):
         if not 1 <= params["port"] <= 65535:
             raise ClusterError(f"flower_connect_port: {params['port']} is not a port (1 to 65535).")
         home = Path(os.path.abspath(os.path.expanduser(params["home"] or os.environ.get("FLWR_HOME") or "~/.flwr")))
-        config, ca = Path(os.path.realpath(home / "config.toml")), home / "federated-flower" / f"{name}.crt"
+        config, ca = Path(os.path.realpath(home / "config.toml")), home / _FOLDER / f"{name}.crt"
         try:
             before = {config: _read(config), ca: _read(ca)}
             after = dict(zip(before, (self._with if present else _without)(config, ca, before, params)))
-            changed = before != after or (present and any(map(_is_open, before)))
-            if changed and not self.check:
-                for path in (ca, config) if present else (config, ca):  # the connection is there only while its certificate is
-                    _write(path, after[path])
-                if not present:
-                    with suppress(OSError):  # it has the certificate of another connection
-                        ca.parent.rmdir()
-            left = not present and connection_file.is_default(after[config], name)
+            # The connection is there only while its certificate is.
+            changed = [path for path in ((ca, config) if present else (config, ca)) if before[path] != after[path] or (present and _is_open(path))]
+            for path in [] if self.check else changed:
+                _write(path, after[path])
+            left = changed and not present and connection_file.is_default(after[config], name)
         except OSError as error:
             raise ClusterError(f"{error.filename or home} cannot be used: {error.strerror or error}. FLWR_HOME sets another folder.") from error
         except ValueError as error:
             raise ClusterError(f"{config}: {error}. Correct the file, or move it; nothing was changed.") from error
         verb = {True: "wrote" if present else "removed", False: "would write" if present else "would remove"}[not self.check]
         return {
-            "changed": changed,
+            "changed": bool(changed),
             "diff": [{"before_header": str(config), "after_header": str(config), "before": _shown(before, name), "after": _shown(after, name)}],
             "config": str(config),
             "forward": forward(options_of(self.auth_of()), params["namespace"], params["port"]) if present else "",
@@ -182,6 +180,9 @@ def _write(path: Path, text: str) -> None:
     """Replace a file whole, with mode 0600; without a text, remove it."""
     if not text:
         path.unlink(missing_ok=True)
+        if path.parent.name == _FOLDER:
+            with suppress(OSError):  # other connections have their files there
+                path.parent.rmdir()
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:

@@ -154,6 +154,9 @@ def test_the_connection_of_another_federation_is_not_replaced(connect: Any, tmp_
 def test_a_connection_of_the_user_stays_when_ours_is_removed(connect: Any, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(MINE)
     assert not connect(name="lab", state="absent")["changed"] and content(tmp_path) == {"config.toml": MINE}
+    connect()
+    (tmp_path / "config.toml").write_text("")
+    assert connect(state="absent")["changed"] and content(tmp_path) == {"config.toml": ""}, "only the certificate was ours"
 
 
 @pytest.mark.parametrize(
