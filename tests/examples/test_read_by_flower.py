@@ -11,13 +11,15 @@ from random import Random
 from typing import Any
 
 import pytest
+from flwr.cli import flower_config
+from flwr.cli.constant import DEFAULT_FLOWER_CONFIG_TOML
 from flwr.common.config import parse_config_args
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from ansible_collections.federated.flower.plugins.module_utils import kubelet
 from ansible_collections.federated.flower.plugins.module_utils.node_config import NodeConfigError, expand
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_config
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import connection_file, run_config
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.conversion import PLACEHOLDER
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.federation_resource import from_federation
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.helm_values import convert
@@ -152,3 +154,19 @@ def test_any_run_config_arrives(tmp_path: Path, config: dict[str, Any]) -> None:
     read = parse_config_args([str(file)])
     assert typed(read) == typed(config)
     assert all(math.isfinite(value) for value in read.values() if isinstance(value, float))
+
+
+def test_flower_reads_a_connection_and_may_write_the_file_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLWR_HOME", str(tmp_path))
+    path, values = tmp_path / "config.toml", {"address": "localhost:8000", "root-certificates": str(tmp_path / 'an "ä" folder/study.crt')}
+    path.write_text(connection_file.with_connection(DEFAULT_FLOWER_CONFIG_TOML + "# mine\n", "study", values), encoding="utf-8")
+    found = flower_config.read_superlink_connection("study")
+    assert (found.address, found.root_certificates, found.insecure) == (*values.values(), False)
+    flower_config.write_superlink_connection(flower_config.parse_superlink_connection({"address": "lab:1"}, "lab"))
+    text = path.read_text(encoding="utf-8")
+    assert "# mine" not in text, "comments stay: then they could mark our connection"
+    assert connection_file.with_connection(text, "study", values) == text
+    path.write_text(connection_file.without_connection(text, "study"), encoding="utf-8")
+    assert {name: flower_config.read_superlink_connection(name).address for name in ("local", "supergrid", "lab", None)} == {
+        "local": ":local:", "supergrid": "api.flower.ai", "lab": "lab:1", None: ":local:",
+    }  # fmt: skip

@@ -22,8 +22,8 @@ MISSING = {"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 
 
 
 @contextmanager
-def api_server() -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Its address, and the headers of all requests. It has nothing."""
+def api_server(answers: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Its address, and the headers of all requests. It has nothing but C(answers), by the end of a path."""
     seen: list[dict[str, str]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -32,8 +32,9 @@ def api_server() -> Iterator[tuple[str, list[dict[str, str]]]]:
         def answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             seen.append({**dict(self.headers.items()), "path": self.path, "method": self.command})
-            body = json.dumps(MISSING).encode()
-            self.send_response(404)
+            found = next((answer for end, answer in (answers or {}).items() if self.path.endswith(end)), None)
+            body = json.dumps(found or MISSING).encode()
+            self.send_response(200 if found else 404)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

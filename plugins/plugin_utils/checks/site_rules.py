@@ -33,6 +33,10 @@ MAX_LABEL = MAX_SITE_NAME = 63
 # The record of a site is one ConfigMap of at most 1 MiB: 0.4 KiB a key, and twice as many keys while they are renewed.
 MAX_SUPERNODES = node_config.MAX_REPLICAS
 
+
+# flwr 1.40 to 1.42, supercore/utils.py:validate_node_location
+_LOCATION = r"[+-]?(90(\.0+)?|[1-8]?[0-9](\.[0-9]+)?),[+-]?(180(\.0+)?|(1[0-7]|[1-9])?[0-9](\.[0-9]+)?)"
+
 #: Of a site and of a pool.
 _WORKLOAD: Mapping[str, Check] = {
     **pod_rules.PLACEMENT,
@@ -56,6 +60,7 @@ _SITE: Mapping[str, Check] = {
     "disruption_budget": number(0),
     "replicas": number(0, MAX_SUPERNODES),
     "gpu": lambda found, variable, value: pod_rules.gpu(found, variable, value, {}),
+    "location": given(pattern(_LOCATION, 'is not a latitude and a longitude in degrees, such as "52.52,13.40"')),
 }
 _POOL: Mapping[str, Check] = {
     **_WORKLOAD,

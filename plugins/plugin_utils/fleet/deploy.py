@@ -171,6 +171,7 @@ class Rollout:
             {name: partitions.without_range(spec.pools) for name, spec in specs.items()},
             [name for name in keys if self.sites[name].claim],
             places={name: (self.sites[name].access.delivery, self.sites[name].namespace) for name in keys},
+            locations={name: spec.location for name, spec in specs.items()},
         )
         for name in keys:
             site = self.sites[name]

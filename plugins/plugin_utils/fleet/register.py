@@ -63,6 +63,7 @@ class Registry:
         without_range: Mapping[str, Sequence[str]],
         claiming: Collection[str] = (),
         places: Mapping[str, tuple[str, str]] | None = None,
+        locations: Mapping[str, str] | None = None,
     ) -> Registered:
         """Update ledger and SuperLink to the keys that the sites have. A site whose keys are refused fails.
 
@@ -72,6 +73,7 @@ class Registry:
             claiming: sites that take over what another one deployed. Where they have its keys, they need new ones: these are dead, and
                 nothing is done for the site.
             places: site -> how its objects are delivered, and in which namespace, for the day on which it is forgotten or moves.
+            locations: site -> its location as Flower takes it, if it has one.
 
         Raises:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
@@ -96,7 +98,7 @@ class Registry:
         }
         # Before the keys: what Flower has taken must get into the ledger, so nothing may fail in between.
         issued = self._certify(sites, merged, outcomes)
-        registered, nodes = self._register(merged, outcomes)
+        registered, nodes = self._register(merged, outcomes, locations or {})
         final = dict(merged)
         changed = [name for name in merged if merged[name] != known.get(name, records.empty_record(name))]
         for name in changed:
@@ -172,7 +174,7 @@ class Registry:
                 reasons[name] = reason
         return reasons
 
-    def _register(self, merged: dict[str, records.Record], outcomes: Outcomes) -> tuple[int, dict[str, dict[str, Any]]]:
+    def _register(self, merged: dict[str, records.Record], outcomes: Outcomes, locations: Mapping[str, str]) -> tuple[int, dict[str, dict[str, Any]]]:
         """Register what is new; returns how many keys that were, and the state at Flower of the nodes that existed before."""
         if self.run.check:
             pretended: dict[str, dict[str, Any]] = {key["node_id"]: {} for record in merged.values() for key in record["keys"].values()}
@@ -189,7 +191,9 @@ class Registry:
                 "ledger. If that was not intended, the runs of before are only in a backup (federated.flower.restore)"
             )
             outcomes[name].warnings.append(named_hosts(name, words))
-        answers = cli.register([merged[name]["keys"][key]["public_key"] for name, key in todo])
+        keys = [merged[name]["keys"][key] for name, key in todo]
+        described = [(f"{name}/{key['pool']}/{key['name']}", locations.get(name, "")) for (name, _fingerprint), key in zip(todo, keys)]
+        answers = cli.register([key["public_key"] for key in keys], described)
         for (name, fingerprint), answer in zip(todo, answers):
             key = merged[name]["keys"][fingerprint]
             if answer.ok:

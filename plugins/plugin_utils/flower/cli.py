@@ -195,10 +195,14 @@ class FlowerCLI:
                 if part == left or all(found.get(node, {}).get("status") == "online" for node in wait_for):
                     return found
 
-    def register(self, public_keys: Sequence[str]) -> list[Answer]:
-        """Register SuperNodes' public keys, all in one exec; C(data["node-id"]) is each one's id."""
+    def register(self, public_keys: Sequence[str], described: Sequence[tuple[str, str]] = ()) -> list[Answer]:
+        """Register SuperNodes' public keys, all in one exec; C(data["node-id"]) is each one's id.
+
+        C(described): name and location of each, empty where there is none. Flower keeps them (1.40 to 1.42); C(flwr supernode list) does not show them.
+        """
         files = {f"{number}.pub": key + "\n" for number, key in enumerate(public_keys)}
-        steps = [self._once("supernode", "register", f"@FOLDER@/{name}") for name in files]
+        options = [[f"--name={name}"] * bool(name) + [f"--location={where}"] * bool(where) for name, where in described or [("", "")] * len(files)]
+        steps = [self._once("supernode", "register", f"@FOLDER@/{file}", *more) for file, more in zip(files, options, strict=True)]
         return self.do(steps, files=files, seconds=60 + 0.2 * len(steps)) if steps else []
 
     def unregister(self, node_ids: Sequence[str]) -> list[Answer]:

@@ -192,6 +192,7 @@ class SiteSpec(FlowerSpec):
     ocm_cluster: Text = ""
     ocm_install: Text = ""
     bundle_directory: Text = ""
+    location: Text = ""
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> SiteSpec:

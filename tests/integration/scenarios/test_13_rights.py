@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import base64
 import json
-import ssl
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +28,6 @@ import pytest
 import yaml
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
-from kubernetes.stream import portforward
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs, submission
@@ -37,6 +42,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec imp
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.integration.recorder import Recorder
 from ansible_collections.federated.flower.tests.integration.scenarios import identities
+from ansible_collections.federated.flower.tests.integration.scenarios.kubectl import Kubectl
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 ROOT = Path(__file__).parents[3]
@@ -60,7 +66,7 @@ HUB = {
 }
 # A site that makes its keys itself, and without the right to exec into its pods: no rule reads its Secrets.
 ALONE = {"flower_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
-SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE], **ALONE}}
+SITES = {"site-a": {"supernode_pools": [CPU], "flower_location": "52.52,-13.4"}, "site-b": {"supernode_pools": [EDGE], **ALONE}}
 PARTS = {"hub": "superlink", "site-a": "supernode", "site-b": "supernode"}
 API = "rbac.authorization.k8s.io"
 
@@ -510,34 +516,135 @@ def test_a_scientist_goes_on_from_outputs_fetches_and_deletes_them(deployed, tmp
     assert "deleted the outputs of 1 run" in gone.messages() and "could not be recorded" in gone.warnings()
 
 
-def test_a_scientist_reaches_the_control_api_by_a_forward(deployed):
-    client = CoreV1Api(new_client_from_config(deployed.identity("hub", "scientist")))
-    forward = portforward(client.connect_get_namespaced_pod_portforward, "superlink-0", SPACE, ports="8000")
-    plain = forward.socket(8000)
-    plain.setblocking(True)
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # the forward is the API server's
-    with context.wrap_socket(plain, server_hostname="localhost") as tls:
-        tls.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        answer = b""
-        while data := tls.recv(65536):
-            answer += data
-    assert answer.startswith(b"HTTP/1.1 200") and b"/v1/control/" in answer, answer[:200]
+# The SuperNodes that are online, by Flower's own API: `flwr supernode list` shows neither names nor locations.
+NODES = """\
+from flwr.cli.flower_config import read_superlink_connection
+from flwr.cli.utils import init_http_client_from_connection
+from flwr.proto.control_pb2 import ListNodesRequest
+nodes = init_http_client_from_connection(read_superlink_connection("study")).ListNodes(ListNodesRequest()).nodes_info
+print("\\n", *(f"{node.name}@{node.location}" for node in nodes if node.status == "online"))
+"""
+
+
+class Laptop:
+    """A scientist's machine: flwr, its settings, and nothing else of the federation."""
+
+    def __init__(self, folder: Path) -> None:
+        environment = [sys.executable, str(ROOT / "tools/environment.py"), "study"]
+        self.python = Path(subprocess.run(environment, text=True, stdout=subprocess.PIPE, check=True).stdout.strip())
+        quiet = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(folder), "FLWR_HOME": str(folder / "flwr"), **quiet}
+        self.app = shutil.copytree(APP, folder / "quickstart")
+
+    def run(self, *words: str) -> str:
+        done = subprocess.run(words, env=self.env, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def flwr(self, *words: str) -> str:
+        return self.run(str(self.python.with_name("flwr")), *words)
+
+    def read(self, *words: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.flwr(*words, "--format", "json"))
+        assert found["success"], found
+        return found
+
+    @contextmanager
+    def running(self, command: str, kubectl: str, shows: str) -> Iterator[None]:
+        """The command that the playbook shows, in a terminal of its own."""
+        env = {**self.env, "PATH": f"{Path(kubectl).parent}:{self.env['PATH']}"}
+        shell = ["bash", "-c", command]
+        process = subprocess.Popen(shell, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        assert process.stdout is not None
+        try:
+            assert shows in (line := process.stdout.readline()), line
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(30)
+            process.stdout.close()
+
+
+def test_a_scientist_works_with_their_own_flwr(deployed, tmp_path, monkeypatch):
+    """With what `connect` writes, and the command that it shows: kubectl forwards, and the real flwr submits, follows, lists and stops."""
+    laptop = Laptop(tmp_path)
+    monkeypatch.setenv("FLWR_HOME", laptop.env["FLWR_HOME"])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    hosts = {"hub": {"flower_context": "hub", "flower_kubeconfig": deployed.identity("hub", "scientist")}}
+    options = ("-e", f"flower_connect_name=study flower_connect_port={port}")
+    planned = deployed.play("connect", "--check", "--diff", *options, hosts=hosts)
+    assert planned.changed == {"hub": 1} and not (tmp_path / "flwr").exists()
+    shown = deployed.play("connect", *options, hosts=hosts)
+    assert shown.changed == {"hub": 1}
+    assert deployed.play("connect", *options, hosts=hosts).changed == {"hub": 0}
+    command = next(one["result"]["forward"] for one in shown.results if one["result"].get("forward"))
+    assert f"keep this running: {command}" in shown.table and f"pod/superlink-0 {port}:8000" in command
+    with laptop.running(command, Kubectl(deployed.federation, "hub").words[0], f"127.0.0.1:{port} -> 8000"):
+        assert "round 1: accuracy" in laptop.flwr("run", str(laptop.app), "study", "--stream", "--run-config", "num-server-rounds=1")
+        submitted = laptop.read("run", str(laptop.app), "study", "--run-config", "num-server-rounds=20 sleep=6.0")
+        run_id = str(submitted["run-id"])
+        (listed,) = (one for one in laptop.read("list", "study")["runs"] if str(one["run-id"]) == run_id)
+        assert not listed["status"].startswith("finished"), listed
+        laptop.read("stop", run_id, "study")
+        (stopped,) = laptop.read("list", "--run-id", run_id, "study")["runs"]
+        assert stopped["status"] == "finished:stopped"
+        completed = next(str(one["run-id"]) for one in laptop.read("list", "study")["runs"] if one["status"] == "finished:completed")
+        assert "round 1: accuracy" in laptop.flwr("log", completed, "study", "--show")
+        online = [node for node in laptop.read("supernode", "list", "study")["nodes"] if node["status"] == "online"]
+        described = laptop.run(str(laptop.python), "-c", NODES).split("\n")[-2].split()
+        assert len(described) == len(online) and "site-a/cpu/0@52.52,-13.4" in described, described
+        assert any(re.fullmatch("site-b/edge/.+@", node) for node in described), described
+    gone = deployed.play("connect", *options, "-e", "flower_connect_state=absent", hosts=hosts)
+    assert gone.changed == {"hub": 1} and list((tmp_path / "flwr").rglob("*.toml")) == list((tmp_path / "flwr").rglob("*.crt")) == []
+
+
+# Method and path of requests that a scientist has no right for: {space} is the namespace of the federation, {ca} that of its CA keys.
+REFUSED = """
+GET /api/v1/nodes
+GET /api/v1/namespaces
+GET /api/v1/secrets
+GET /api/v1/namespaces/{space}/secrets
+GET /api/v1/namespaces/{space}/secrets/superlink-gateway-tls
+GET /api/v1/namespaces/{space}/secrets/superlink-internal
+GET /api/v1/namespaces/{ca}/secrets/flower-ca
+GET /api/v1/namespaces/{ca}/configmaps
+GET /api/v1/namespaces/{space}/configmaps
+GET /api/v1/namespaces/{space}/configmaps/flower-ledger
+PATCH /api/v1/namespaces/{space}/configmaps/flower-datasets
+GET /api/v1/namespaces/{space}/pods
+POST /api/v1/namespaces/{space}/pods
+DELETE /api/v1/namespaces/{space}/pods/superlink-0
+GET /api/v1/namespaces/{space}/pods/superlink-0/log
+GET /api/v1/namespaces/{space}/pods/serverapp-0/portforward
+POST /api/v1/namespaces/{space}/pods/superlink-0/eviction
+PATCH /api/v1/namespaces/{space}/pods/superlink-0/ephemeralcontainers
+GET /api/v1/namespaces/{space}/events
+GET /api/v1/namespaces/{space}/services
+GET /api/v1/namespaces/{space}/persistentvolumeclaims
+DELETE /api/v1/namespaces/{space}/persistentvolumeclaims/superlink-outputs
+GET /apis/apps/v1/namespaces/{space}/statefulsets
+PATCH /apis/apps/v1/namespaces/{space}/statefulsets/superlink/scale
+GET /apis/coordination.k8s.io/v1/namespaces/{space}/leases
+GET /apis/rbac.authorization.k8s.io/v1/namespaces/{space}/rolebindings
+POST /apis/rbac.authorization.k8s.io/v1/namespaces/{space}/rolebindings
+POST /api/v1/namespaces/{ca}/serviceaccounts/flower-controller/token
+POST /api/v1/namespaces/{space}/serviceaccounts/auditor/token
+"""
 
 
 def test_a_scientist_can_do_nothing_else(deployed):
     (site_pod, *_others) = deployed.federation.pods("site-a", SPACE, "supernode")
     cluster = deployed.connect("hub", "scientist")
-    assert refused(cluster.list, "v1", "Secret", SPACE)
-    assert refused(cluster.get, "v1", "Secret", "superlink-gateway-tls", SPACE)
-    assert refused(cluster.get, "v1", "Secret", "flower-ca", CA_SPACE)
-    assert refused(cluster.list, "v1", "Pod", SPACE)
-    assert refused(cluster.delete, "v1", "Pod", "superlink-0", SPACE, dry_run=True)
+    requests = [line.format(space=SPACE, ca=CA_SPACE).split() for line in REFUSED.strip().splitlines()]
+    assert len(requests) > 20
+    for method, path in requests:
+        query = {"dryRun": "All"} if method in ("POST", "PATCH", "DELETE") else None
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        assert refused(cluster.request, method, path, query=query, body=None if method == "GET" else {}, content_type=kind), path
     # In the ServerApp's pod scientists fetch outputs; no other pod is theirs, on the hub or at a site.
     assert refused(cluster.exec, SPACE, site_pod, "supernode", ["true"])
-    assert refused(cluster.list, "v1", "PersistentVolumeClaim", SPACE)
-    assert refused(cluster.delete, "v1", "PersistentVolumeClaim", "superlink-outputs", SPACE, dry_run=True)
-    assert refused(cluster.get, "v1", "ConfigMap", "flower-ledger", SPACE)
     for namespace, wanted in expected("scientist", "hub", deployed).items():
         assert allowed(cluster, namespace) == wanted
 

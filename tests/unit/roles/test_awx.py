@@ -32,7 +32,7 @@ ROLE = ROOT / "roles" / "awx"
 #: Playbooks that are no job template: this one, those for playbooks of one's own, and those that read or write files on the control node, which a job
 #: does not keep.
 PARTS = {
-    "awx", "convert", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout", "openshift_projects", "render", "restore",
+    "awx", "connect", "convert", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout", "openshift_projects", "render", "restore",
     "return_lease", "take_lease",
 }  # fmt: skip
 #: Modules of objects that all organizations of a controller share.

@@ -331,6 +331,15 @@ def test_superlink(changes, sentence, superlink_spec):
     assert all(fault.startswith("hub: ") for fault in faults)
 
 
+@pytest.mark.parametrize(("location", "good"), [
+    ("52.52,13.40", True), ("-33.9,+18", True), ("90,-180", True), ("", True),
+    ("91,0", False), ("0,181", False), ("52.52", False), ("52.52, 13.40", False), ("eu,west", False), ("nan,0", False), ("1,2,3", False), ("--name=x,1", False),
+])  # fmt: skip
+def test_a_location_is_a_latitude_and_a_longitude(location, good, supernode_spec):
+    faults = supernode_faults(supernode_spec(location=location))
+    assert faults == [] if good else "supernode_location: " in faults[0] and "is not a latitude and a longitude" in faults[0]
+
+
 @pytest.mark.parametrize(("changes", "sentence"), SUPERNODE)
 def test_supernode(changes, sentence, supernode_spec):
     faults = supernode_faults(supernode_spec(**changes))

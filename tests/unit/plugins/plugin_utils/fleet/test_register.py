@@ -66,11 +66,11 @@ def test_keys_of_the_former_name_are_dead_for_the_one_that_claims_them(registry:
 
 def test_which_sites_claim(parsed_site: Any) -> None:
     asked: list[Any] = []
-    hub: Any = SimpleNamespace(register=lambda *given, places: asked.append((given[-1], places)) or Registered())
-    sites = {name: Site(name, parsed_site(), access_of({}), claim=name == "clinic-b") for name in ("clinic-b", "site-a")}
+    hub: Any = SimpleNamespace(register=lambda *given, **more: asked.append((given[-1], *more.values())) or Registered())
+    sites = {name: Site(name, parsed_site(location=f"{len(name)},0"), access_of({}), claim=name == "clinic-b") for name in ("clinic-b", "site-a")}
     rollout = Rollout(RUN, hub, "hub", sites, {}, Outcomes(RUN, sites, 1), Options())
     rollout._register({name: KeyResult() for name in sites})
-    assert asked == [(["clinic-b"], {name: ("direct", sites[name].namespace) for name in sites})]
+    assert asked == [(["clinic-b"], {name: ("direct", sites[name].namespace) for name in sites}, {"clinic-b": "8,0", "site-a": "6,0"})]
 
 
 def test_a_record_has_the_place_of_its_site(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,14 +85,16 @@ def test_a_superlink_that_lost_its_database_is_noticed(
     registry: Registry, monkeypatch: pytest.MonkeyPatch, nodes: dict[str, Any], lost: int
 ) -> None:
     answers = [Answer(True, {"node-id": 8}, "")]
-    cli: Any = SimpleNamespace(nodes=lambda: nodes, register=lambda keys: answers[: len(keys)])
+    described: list[tuple[str, str]] = []
+    cli: Any = SimpleNamespace(nodes=lambda: nodes, register=lambda keys, more: described.extend(more) or answers[: len(keys)])
     monkeypatch.setattr(register, "FlowerCLI", lambda *_place: cli)
     monkeypatch.setattr(register, "Rescue", lambda *_given: SimpleNamespace(wait=lambda *_more: None))
     run = SimpleNamespace(**{**vars(RUN), "check": False})
     registry.run = run
     monkeypatch.setattr(registry, "_certify", lambda *_given: {})
     outcomes = Outcomes(run, ["site-b"], 1)  # type: ignore[arg-type]
-    registry.register({"site-b": KeyResult(keys=KEYS[:1])}, outcomes, {}, {})
+    registry.register({"site-b": KeyResult(keys=KEYS[:1])}, outcomes, {}, {}, locations={"site-b": "-33.9,18.4"})
+    assert described == [("site-b/cpu/0", "-33.9,18.4")] * lost
     assert ["does not know 1 of its SuperNodes any more" in one for one in outcomes["site-b"].warnings] == [True] * lost
 
 
