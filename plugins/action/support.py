@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.composite
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_reader import FleetReader
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.variables import PREFIXES
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import support_archive
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.support_archive import Part, Redaction
@@ -26,7 +27,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet impo
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 
 _API_SECONDS = 10
-_VARIABLES = ("flower_", "superlink_", "supernode_", "clientapp_", "skupper_", "cert_rotation_", "ocm_")
 _ACCESS = ("kubeconfig", "context", "host")  # of flower_auth
 _CHANGES = 100
 
@@ -121,7 +121,7 @@ class ActionModule(FleetReader, CompositeAction):
             raw = self._evaluated(name)[0]
         except (AnsibleError, ClusterError) as error:
             return {"error": str(error)}
-        found = {key: value for key, value in raw.items() if key.startswith(_VARIABLES) and value is not self._defaults.values.get(key)}
+        found = {key: value for key, value in raw.items() if key.startswith(PREFIXES) and value is not self._defaults.values.get(key)}
         if isinstance(found.get("flower_auth"), Mapping):
             found["flower_auth"] = {key: value for key, value in found["flower_auth"].items() if key in _ACCESS}
         return {key: support_archive.hidden(value, key) for key, value in sorted(found.items())}

@@ -142,8 +142,8 @@ class Reader:
             answer = self.cluster.log(
                 self.place.namespace, pod, container, lines=lines, since=f"{since[:19]}Z" if since else "", previous=previous, most=min(self._left, 1 << 20)
             )
-        except Forbidden:
-            raise
+        except Forbidden as error:
+            raise ClusterError(f"{error.message} Auditors have this right: flower_rbac_auditors of federated.flower.rbac") from error
         except NotFound:
             return []  # the pod was deleted meanwhile
         except ApiError as error:
