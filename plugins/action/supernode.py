@@ -11,7 +11,11 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_check import SiteCheck
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_steps import ImagePull, SiteHealing, SiteRestart
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_steps import (
+    ImagePull,
+    SiteHealing,
+    SiteRestart,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean

@@ -12,7 +12,7 @@ import stat
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -210,7 +210,7 @@ def test_a_cluster_that_refuses_keeps_no_other_one_back(tmp_path: Path, clusters
     play(tmp_path, url, "logs", rc=2)
 
 
-def test_new_lines_are_shown_within_two_seconds_and_the_end_of_a_container_that_restarts(tmp_path: Path, clusters: tuple[Clusters, str]) -> None:
+def test_new_lines_are_shown_while_it_follows(tmp_path: Path, clusters: tuple[Clusters, str]) -> None:
     held, url = clusters
     line, environment = command(tmp_path, url, "logs", "-e", "flower_logs_follow=12")
     with subprocess.Popen(line, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
@@ -232,7 +232,8 @@ def test_the_archive_names_the_fault_first_and_has_no_secret(tmp_path: Path, clu
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and str(path) in output
     with tarfile.open(path) as archive:
         files = {name.partition("/")[2]: archive.extractfile(name).read().decode() for name in archive.getnames()}  # type: ignore[union-attr]
-    assert set(files) >= {"CONTENTS.txt", "status.json", "inventory.json", "versions.json", "audit.txt", "hub/objects.json", "site-a/logs.txt", "site-b/events.json"}
+    wanted = {"CONTENTS.txt", "status.json", "inventory.json", "versions.json", "audit.txt", "hub/objects.json", "site-a/logs.txt", "site-b/events.json"}
+    assert set(files) >= wanted
     table = files["CONTENTS.txt"]
     assert table.index("no SuperLink is deployed") < table.index("Files:") < table.rindex("site-c")
     whole = "\n".join(files.values())
