@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
@@ -13,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_rea
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import without_vaulted
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.pod_logs import Reader, follow, merge
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.pod_logs import Line, Reader, follow, merge
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 
 _API_SECONDS = 10
@@ -41,15 +42,17 @@ class ActionModule(FleetReader):
         wanted = self.wanted_lines(*(params[name] for name in ("lines", "since", "grep", "run_id")), previous=params["previous"])
         places = self.places(sites, outcomes, hub=params["hub"])
         self.public("")  # reads the values of the vault
+        begun = time.monotonic()
         readers: dict[str, list[Reader]] = {}
 
-        def read(name: str) -> list[list[str]]:
+        def read(name: str) -> list[list[Line]]:
             readers[name] = [Reader(self.connect(name, timeout=_API_SECONDS), place, wanted) for place in places[name]]
             return [reader.read() for reader in readers[name]]
 
         try:
             found = outcomes.each(read, places)
             lines = [without_vaulted(str(line)) for line in merge(lines for listed in found.values() for lines in listed)]
+            seconds = time.monotonic() - begun
             opened = [reader for name in found for reader in readers[name]]
             notes = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed] + [note for reader in opened for note in reader.notes]
             if places and not found:
@@ -62,4 +65,4 @@ class ActionModule(FleetReader):
         finally:
             for reader in (reader for listed in readers.values() for reader in listed):
                 reader.cluster.close()
-        return {"lines": lines, "notes": notes, "warnings": notes, "msg": f"{len(lines)} lines of {len(found)} clusters"}
+        return {"lines": lines, "notes": notes, "warnings": notes, "msg": f"{len(lines)} lines of {len(found)} clusters in {seconds:.1f} s"}
