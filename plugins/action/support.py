@@ -15,7 +15,6 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.release import __version__ as ansible_version
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.composite_action import CompositeAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_reader import FleetReader
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -23,15 +22,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks.variables 
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import support_archive
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.support_archive import Part, Redaction
-from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet import fleet_report
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 
 _API_SECONDS = 10
 _ACCESS = ("kubeconfig", "context", "host")  # of flower_auth
-_CHANGES = 100
 
 
-class ActionModule(FleetReader, CompositeAction):
+class ActionModule(FleetReader):
     """See the module's documentation."""
 
     NOTES_MESSAGE = False  # the file is on the control node
@@ -40,12 +37,14 @@ class ActionModule(FleetReader, CompositeAction):
         "file": {"type": "path", "required": True},
         "lines": {"type": "int", "default": 200},
         "since": {"type": "str"},
+        "status": {"type": "dict", "required": True},
+        "changes": {"type": "list", "elements": "str", "default": []},
     }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Read all clusters, mask what is secret, and write the archive."""
-        self.warnings = []
-        now = datetime.datetime.now(datetime.timezone.utc)
+        now, status = datetime.datetime.now(datetime.timezone.utc), params["status"]
+        findings = status.get("findings") or []
         hub, path = self.hub_host(), Path(params["file"])
         if path.is_dir():
             path /= f"flower-support-{self.of_hub('federation', hub)}-{now:%Y%m%dT%H%M%SZ}.tar.gz"
@@ -62,16 +61,13 @@ class ActionModule(FleetReader, CompositeAction):
 
         parts = outcomes.each(collect, places)
         notes = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed] + [note for part in parts.values() for note in part.notes]
-        report = self._report(hub, asked)
-        changes = self.run_action("audit_info", {"hub": hub, "last": _CHANGES}, may_fail=True)
-        notes += [str(changes["msg"])] if changes.get("failed") else []
         self.public("")  # reads the values of the vault
         of_hub = parts[hub].secrets if hub in parts else set[str]()
         of_all = Redaction({text for part in parts.values() for text in part.secrets})
         files = {
-            "status.json": of_all.json(report),
-            "audit.txt": of_all.text("\n".join(changes.get("table") or [])) + "\n",
-            "versions.json": of_all.json(self._versions(hub, report, parts)),
+            "status.json": of_all.json(status),
+            "audit.txt": of_all.text("\n".join(params["changes"])) + "\n",
+            "versions.json": of_all.json(self._versions(status, parts)),
             "inventory.json": of_all.json({name: self._variables(name) for name in [hub, *asked]}),
         }
         redactions = [of_all]
@@ -82,36 +78,25 @@ class ActionModule(FleetReader, CompositeAction):
             files[f"{name}/events.json"] = own.json(part.events)
             files[f"{name}/logs.txt"] = own.text("\n".join(part.logs)) + "\n"
         masked = sum(one.masked for one in redactions)
-        title = f"Federation {report['hub']['federation']}, {now:%Y-%m-%dT%H:%M:%SZ}. Secrets in it were replaced by (secret): {masked} places."
-        table = of_all.text(support_archive.contents(title, report["findings"], files, notes))
+        title = f"Federation {self.of_hub('federation', hub)}, {now:%Y-%m-%dT%H:%M:%SZ}. Secrets in it were replaced by (secret): {masked} places."
+        table = of_all.text(support_archive.contents(title, findings, files, notes))
         size = 0 if self.check else support_archive.write(path, path.name.partition(".")[0], {support_archive.CONTENTS: table, **files})
         return {
             "changed": True,
             "file": str(path),
-            "findings": report["findings"],
+            "findings": findings,
             "notes": notes,
             "masked": masked,
             "msg": f"{path}: {size} bytes, {len(files) + 1} files of {len(parts)} clusters",
-            "warnings": self.warnings,
         }
 
-    def _report(self, hub: str, sites: list[str]) -> dict[str, Any]:
-        """What federated.flower.status shows."""
-        superlink = self.run_action("superlink_info", {"hub": hub, "outputs": True}, may_fail=True)
-        if superlink.get("failed"):
-            fault = {"level": "problem", "cluster": hub, "text": str(superlink["msg"]), "remedy": "Do what the message says."}
-            return {"hub": {"federation": "", "version": ""}, "sites": [], "findings": [fault]}
-        supernodes = self.run_action("supernode_info", {"sites": sites})
-        known = self.task_vars["groups"].get(self.variable("flower_sites_group", "flower_sites")) or []
-        return fleet_report(hub, superlink, supernodes["sites"], [str(name) for name in known])
-
     @staticmethod
-    def _versions(hub: str, report: Mapping[str, Any], parts: Mapping[str, Part]) -> dict[str, Any]:
+    def _versions(status: Mapping[str, Any], parts: Mapping[str, Part]) -> dict[str, Any]:
+        flower = {site["cluster"]: sorted({pool["version"] for pool in site["pools"] if pool["version"]}) for site in status.get("sites") or []}
         return {
             "ansible_core": ansible_version,
             "python": platform.python_version(),
-            "flower": {hub: report["hub"]["version"]}
-            | {site["cluster"]: sorted({pool["version"] for pool in site["pools"] if pool["version"]}) for site in report["sites"]},
+            "flower": {"hub": (status.get("hub") or {}).get("version"), **flower},
             "kubernetes": {name: part.version for name, part in parts.items()},
         }
 

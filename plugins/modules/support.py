@@ -14,8 +14,7 @@ author:
 description:
   - >-
     Reads, at the API servers of the hub and of the sites, the objects of the federation (of Secrets only the names of their entries), the events of
-    its namespaces and the logs of its pods. Adds the status of the fleet, versions, the last entries of the audit trail and the variables of the
-    inventory, and writes all of it as a tar.gz that only its owner may read. Its file C(CONTENTS.txt) begins with what is wrong.
+    its namespaces and the logs of its pods. Adds O(status), O(changes), versions and the variables of the inventory, and writes all of it as a tar.gz that only its owner may read. Its file C(CONTENTS.txt) begins with what is wrong.
   - >-
     Before it is written, all text is searched for the values of the Secrets in the namespaces of its cluster and of the hub, for private keys, tokens,
     passwords in URLs and values of a vault. They are replaced by C((secret)).
@@ -36,6 +35,17 @@ options:
     description:
       - Only lines of logs that were written since then, see O(federated.flower.logs_info#module:since).
     type: str
+  status:
+    description:
+      - The report of the fleet, of the filter P(federated.flower.fleet_report#filter). C(CONTENTS.txt) begins with its findings.
+    type: dict
+    required: true
+  changes:
+    description:
+      - The last entries of the audit trail, RV(federated.flower.audit_info#module:table).
+    type: list
+    elements: str
+    default: []
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
@@ -56,6 +66,7 @@ EXAMPLES = r"""
 - name: Write an archive
   federated.flower.support:
     file: /tmp
+    status: "{{ 'hub' | federated.flower.fleet_report(superlink, supernodes.sites) }}"
   run_once: true
 """
 

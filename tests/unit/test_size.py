@@ -20,10 +20,10 @@ APPLY = 10_000
 ABOVE = {
     "rotation": 26_700,
     "superlink": 28_000,
-    "superlink_restore": 20_300,
+    "superlink_restore": 20_350,
     "superlink_standby": 22_100,
-    "supernode": 25_500,
-    "takeover": 20_300,
+    "supernode": 25_900,
+    "takeover": 20_350,
 }
 
 

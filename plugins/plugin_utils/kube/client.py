@@ -593,12 +593,6 @@ class Cluster:
             raise Unreachable(f"{self.name}: GET {path}: what answers at {self.server}{self._through} is not an API server.")
         return answer
 
-    def copy(self) -> Cluster:
-        """Another connection with the same credentials, for another thread."""
-        other = Cluster(self._access, self._auth, timeout=self.timeout, retry_seconds=self.retry_seconds)
-        other.name = self.name
-        return other
-
     def exec(
         self,
         namespace: str,
