@@ -14,7 +14,8 @@ author:
 description:
   - >-
     Reads, at the API servers of the hub and of the sites, the objects of the federation (of Secrets only the names of their entries), the events of
-    its namespaces and the logs of its pods. Adds O(status), O(changes), versions and the variables of the inventory, and writes all of it as a tar.gz that only its owner may read. Its file C(CONTENTS.txt) begins with what is wrong.
+    its namespaces and the logs of its pods. Adds O(status), O(changes), versions and the variables of the inventory, and writes all of it as a tar.gz
+    that only its owner may read. Its file C(CONTENTS.txt) begins with what is wrong.
   - >-
     Before it is written, all text is searched for the values of the Secrets in the namespaces of its cluster and of the hub, for private keys, tokens,
     passwords in URLs and values of a vault. They are replaced by C((secret)).
