@@ -44,6 +44,7 @@ _KINDS = (
     (_RBAC, "RoleBinding"),
 )
 _SECRET = "(secret)"
+_LISTED = 32 * 1024 * 1024  # bytes of memory of a list
 _EVENTS = 1000  # of a namespace, the last ones
 _SHORTEST = 6  # characters of a value that is looked for; shorter ones are part of many words
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
@@ -123,6 +124,7 @@ def collect(cluster: Cluster, places: Sequence[Place], wanted: Wanted) -> Part:
     Raises:
         ClusterError: the cluster does not answer.
     """
+    cluster.max_list_bytes = _LISTED
     part, mask = Part(version=str(cluster.request("GET", "/version").get("gitVersion", ""))), Mask()
 
     def listed(api_version: str, kind: str, namespace: str, labels: str | None = None) -> list[dict[str, Any]]:
