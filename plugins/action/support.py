@@ -63,7 +63,8 @@ class ActionModule(FleetReader):
         notes = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed] + [note for part in parts.values() for note in part.notes]
         self.public("")  # reads the values of the vault
         of_hub = parts[hub].secrets if hub in parts else set[str]()
-        of_all = Redaction({text for part in parts.values() for text in part.secrets})
+        public = {*outcomes.sites, *(word for listed in places.values() for place in listed for word in (place.namespace, place.federation))}
+        of_all = Redaction({text for part in parts.values() for text in part.secrets}, public)
         files = {
             "status.json": of_all.json(status),
             "audit.txt": of_all.text("\n".join(params["changes"])) + "\n",
@@ -72,7 +73,7 @@ class ActionModule(FleetReader):
         }
         redactions = [of_all]
         for name, part in parts.items():
-            own = of_all if name == hub else Redaction(part.secrets | of_hub)
+            own = of_all if name == hub else Redaction(part.secrets | of_hub, public)
             redactions.append(own)
             files[f"{name}/objects.json"] = own.json(part.objects)
             files[f"{name}/events.json"] = own.json(part.events)

@@ -61,12 +61,16 @@ _PATTERNS = (
 class Redaction:
     """Takes secrets out of texts.
 
+    Args:
+        secrets: see C(secret_texts).
+        public: names that everyone knows, and that may be user names in Secrets.
+
     Attributes:
         masked: how many places were.
     """
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = sorted(set(secrets), key=len, reverse=True)
+    def __init__(self, secrets: Iterable[str], public: Iterable[str] = ()) -> None:
+        self._secrets = sorted({*secrets} - {*public}, key=len, reverse=True)
         self.masked = 0
 
     def text(self, text: str) -> str:
