@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.supernode): check, deploy, heal and remove the SuperNodes of all sites of a batch."""
+"""Action of M(federated.flower.supernode): check, deploy, heal, restart and remove the SuperNodes of all sites of a batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_check import SiteCheck
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_steps import ImagePull, SiteHealing
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_steps import (
+    ImagePull,
+    SiteHealing,
+    SiteRestart,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
@@ -21,13 +25,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_object
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site, SiteBackend
 
-ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED = STATES = ("absent", "checked", "described", "healed", "present", "pulled")
+ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED, RESTARTED = STATES = ("absent", "checked", "described", "healed", "present", "pulled", "restarted")
 ALL, CLIENTAPP = "all", "clientapp"
 # Each site says for itself whether its volumes may be deleted.
 VOLUMES = "flower_delete_volumes"
 
 
-class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
+class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing, SiteRestart):
     """See the module's documentation."""
 
     ARGS = {
@@ -47,8 +51,11 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
         "restart": {"type": "bool", "default": False},
         "all": {"type": "bool", "default": False},
         "after": {"type": "int", "default": 180},
+        # restarted
+        "serverapp": {"type": "bool", "default": False},
+        "wait": {"type": "int", "default": 3600},
     }
-    SPEC = {"required_if": [("state", HEALED, ["wait_timeout"])]}
+    SPEC = {"required_if": [("state", HEALED, ["wait_timeout"]), ("state", RESTARTED, ["wait_timeout"])]}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Do with the sites what C(state) says."""
@@ -56,6 +63,8 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
         if state == HEALED:
             options = healing.Options(params["restart"], params["all"], max(params["after"], 0), params["wait_timeout"])
             return self.heal_sites(options, sites, outcomes)
+        if state == RESTARTED:
+            return self.restart_pods(sites, outcomes, serverapp=params["serverapp"], wait=params["wait"], seconds=params["wait_timeout"])
         if state == PULLED:
             return self.pull_images(sites, outcomes)
         if state == CHECKED:

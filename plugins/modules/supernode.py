@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode
-short_description: Check, deploy, heal and remove the SuperNodes of sites
+short_description: Check, deploy, heal, restart and remove the SuperNodes of sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -44,6 +44,10 @@ description:
     then reported only. If no SuperNode of a site is online, the same is true of the site. The site's record on the hub remembers it. At a site that is
     reached through Open Cluster Management, pods cannot be restarted from here; its SuperNodes are reported.
   - >-
+    V(restarted) deletes the pods of the ServerApp, if O(serverapp), and then those of SuperNodes and ClientApps, one site after the other. Before each it
+    waits until no run is active, and after it until the new pods are ready and the SuperNodes online. The first host that fails ends it. If a host has no
+    such pods, or they cannot be reached from here, nothing is restarted.
+  - >-
     Private keys are in no result, diff or message.
   - >-
     This module is a step of the roles C(federated.flower.supernode) and C(federated.flower.clientapp). Its options may change in any release.
@@ -52,7 +56,7 @@ options:
     description:
       - What is done.
     type: str
-    choices: [absent, checked, described, healed, present, pulled]
+    choices: [absent, checked, described, healed, present, pulled, restarted]
     default: present
   part:
     description:
@@ -75,7 +79,7 @@ options:
     default: 0
   wait_timeout:
     description:
-      - Seconds to wait until the SuperNodes whose pods V(healed) replaces are online, which requires it.
+      - Seconds to wait until the SuperNodes whose pods V(healed) or V(restarted) replaces are online, which require it.
     type: int
   hub_checked:
     description:
@@ -115,6 +119,16 @@ options:
       - Seconds for which a pod must have been ready, its SuperNode offline and the SuperLink running before V(healed) restarts it.
     type: int
     default: 180
+  serverapp:
+    description:
+      - Whether V(restarted) restarts the ServerApp on the hub as well.
+    type: bool
+    default: false
+  wait:
+    description:
+      - Seconds for which V(restarted) waits for the end of active runs. V(0) refuses at once.
+    type: int
+    default: 3600
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
@@ -170,8 +184,8 @@ removed:
   type: list
   elements: str
 lines:
-  description: Sentences for people, for each site when pulled, of the SuperNodes when healed.
-  returned: when pulled or healed
+  description: Sentences for people, for each site when pulled or restarted, of the SuperNodes when healed.
+  returned: when pulled, healed or restarted
   type: list
   elements: str
 healed:

@@ -84,7 +84,7 @@ PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
 READING = {
     "run", "run_outputs_fetch", "run_outputs_info", "run_outputs_remove", "run_stop", "runs_info",
     "audit_info", "superlink_backup", "superlink_info", "supernode_info", "leaving_statement", "supernode_acceptance",
-    "plan", "node_info", "lease", "site_result", "awx", "connect",
+    "plan", "node_info", "lease", "site_result", "awx", "connect", "logs_info", "support",
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ ABOVE = {
     "rotation": 27_000,
     "superlink": 28_000,
     "superlink_standby": 22_150,
-    "supernode": 25_850,
+    "supernode": 25_900,
     "takeover": 20_450,
 }
 

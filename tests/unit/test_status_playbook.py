@@ -56,3 +56,11 @@ def test_a_file_has_it_in_any_case(tmp_path: Path, result_format: str) -> None:
         assert json.loads(shown) == report
     else:
         assert "federation oncology, address unknown" in done.stdout
+
+
+def test_it_is_shown_again(tmp_path: Path) -> None:
+    done = status(tmp_path, "json", "flower_status_watch=1", "flower_status_watch_limit=2")
+    assert done.returncode == 0 and done.stdout.count("federation oncology, address unknown") == 3, done.stdout
+    for wrong in ("flower_status_watch=often", "flower_status_watch=0"):
+        done = status(tmp_path, "json", wrong)
+        assert done.returncode == 2 and "is not a number of seconds" in " ".join(done.stdout.split()), done.stdout

@@ -4,23 +4,36 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
+from ..base.names import CLIENTAPP
+from ..base.object_names import SERVERAPP, SUPERNODE
 from ..base.problems import messages
 from ..base.values import boolean, integer
 from ..checks.site_rules import site_problems
 from ..fleet import upgrade_record
 from ..fleet.healing import Healer, Options
-from ..fleet.outcome import Outcomes
+from ..fleet.outcome import Outcome, Outcomes
+from ..flower.cli import FlowerCLI
+from ..kube.client import Cluster
 from ..manifests import supernode
+from ..marks import proof
+from ..rotation import conditions, restart
 from ..sites.site import Site
+from ..state.ledger import Ledger
 from .fleet_action import FleetAction
 
 # Each site says for itself whether, and for how long.
 PULL, SECONDS = "flower_upgrade_pull", "flower_upgrade_pull_timeout"
 _SECONDS = 900
+
+# Of a restart: what says how long runs are waited for, and seconds between two looks at the SuperNodes.
+_RESTART_WAIT = ("flower_restart_wait", "")
+_PAUSE = 2
 
 _WORDS = {"healed": "healed", "due": "to restart", "waiting": "waiting", "given_up": "given up"}
 
@@ -102,3 +115,67 @@ class SiteHealing(FleetAction):
         except ClusterError as error:
             return {"held": hosts, "upgrade": error.message}
         return {"held": upgrade_record.hosts_not_done(record, hosts[0]), "upgrade": upgrade_record.describe(record)}
+
+
+class SiteRestart(FleetAction):
+    """An action that restarts the ServerApp and SuperNodes that are well."""
+
+    def restart_pods(self, sites: dict[str, Site], outcomes: Outcomes, *, serverapp: bool, wait: int, seconds: int) -> dict[str, Any]:
+        """The ServerApp, then one site after the other, each when no run is active. The first one that fails ends it.
+
+        Args:
+            wait: seconds for which active runs are waited for.
+            seconds: how long a pod may take to be ready, and a SuperNode to be online.
+
+        Raises:
+            ClusterError: something of it cannot be restarted; then nothing is.
+        """
+        host = self.hub_host()
+        backends = self.reach(sites)
+        if closed := [named_hosts(name, backend.NO_PODS) for name, backend in backends.items() if backend.NO_PODS]:
+            raise ClusterError(f"{'; '.join(closed)}. Restart them there, and leave these sites out (--limit). Nothing was restarted.")
+        namespace, federation = self.of_hub("namespace", host), self.of_hub("federation", host)
+        with self.connect(host) as hub:
+            hub.name = host
+            cli, ledger = FlowerCLI(hub, namespace), Ledger(hub, namespace, federation)
+            found: dict[str, tuple[Cluster, str, list[dict[str, Any]]]] = {}
+            if serverapp:
+                outcomes.sites[host] = Outcome()
+                found[host] = hub, namespace, hub.list("v1", "Pod", namespace, labels=proof.pods_query(federation, SERVERAPP))
+            labels = proof.pods_query(federation, SUPERNODE, CLIENTAPP)
+            listed = outcomes.each(lambda name: backends[name].cluster.list("v1", "Pod", sites[name].namespace, labels=labels), backends)
+            found |= {name: (backends[name].cluster, sites[name].namespace, pods) for name, pods in listed.items()}
+            wrong = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed] + [
+                f"{name}: it has no such pods: run federated.flower.site first" for name, (_cluster, _namespace, pods) in found.items() if not pods
+            ]
+            if wrong:
+                raise ClusterError(f"{'; '.join(wrong)}. Nothing was restarted.")
+
+            def one(name: str) -> None:
+                cluster, place, pods = found[name]
+                if not self.check:
+                    conditions.wait_no_run(cli, wait, self.say, _RESTART_WAIT)
+                    restart.replace(cluster, place, federation, pods, seconds, partial(self.note, name))
+                    self._await_online(name, cli, ledger, seconds, outcomes)
+                outcomes[name].changed = True
+                outcomes[name].msg = f"restarted {', '.join(pod['metadata']['name'] for pod in pods)}"
+
+            try:
+                for name in found:
+                    outcomes.each(one, [name])
+                    if outcomes[name].failed:
+                        break
+            finally:
+                for backend in backends.values():
+                    backend.close()
+        return {"lines": [named_hosts(name, outcome.msg or "not restarted") for name, outcome in outcomes.sites.items()]}
+
+    @staticmethod
+    def _await_online(name: str, cli: FlowerCLI, ledger: Ledger, seconds: int, outcomes: Outcomes) -> None:
+        """Wait for the SuperNodes of a site; the hub has none."""
+        deadline = time.monotonic() + seconds
+        while away := conditions.away([name], *ledger.read_sites(), ledger.read_book(), cli.nodes()):
+            if time.monotonic() > deadline:
+                raise ClusterError(f"its SuperNodes were restarted and are not online after {seconds} s: {away[name]}")
+            outcomes.go_on()
+            time.sleep(_PAUSE)

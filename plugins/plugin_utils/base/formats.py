@@ -99,6 +99,18 @@ def moment(value: Any) -> datetime.datetime | None:
     return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
 
 
+def since(text: str, now: datetime.datetime) -> datetime.datetime:
+    """A time in ISO 8601, or a duration before C(now).
+
+    Raises:
+        ValueError: it is neither.
+    """
+    try:
+        return moment(text) or before(now, text)
+    except ValueError:
+        raise ValueError(f"'{text}' is neither a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w") from None
+
+
 def is_secret(name: str, value: Any) -> bool:
     """Whether a value looks like a secret: by its name, or since it is a URL with a password. A number of tokens is none."""
     if _URL.search(str(value)):

@@ -40,20 +40,20 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 def read_vaulted(value: Any) -> None:
     """Read the values of a vault at any depth, so that C(without_vaulted) knows them."""
-    if _is_vaulted(value):
+    if is_vaulted(value):
         to_json_data(value)
     elif isinstance(value, (Mapping, list)):
         for entry in value.values() if isinstance(value, Mapping) else value:
             read_vaulted(entry)
 
 
-def _is_vaulted(value: Any) -> bool:
+def is_vaulted(value: Any) -> bool:
     """Whether ansible-vault encrypted it by itself: it has the methods of text and is none, in any ansible-core."""
     return not isinstance(value, str) and hasattr(value, "casefold")
 
 
 def _jsonable(value: Any) -> Any:
-    if _is_vaulted(value):
+    if is_vaulted(value):
         text = str(value)
         VAULTED.add(text)
         return text

@@ -39,10 +39,9 @@ def chooser(given: Mapping[str, Any], now: datetime.datetime) -> Callable[[Seque
     statuses = {status for name in given["status"] for status in GROUPS.get(name, (name,))}
     if text := given["since"]:
         try:
-            since = formats.moment(text) or formats.before(now, text)
-        except ValueError:
-            kinds = "a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w"
-            faults.append(f"since: '{text}' is neither {kinds}")
+            since = formats.since(text, now)
+        except ValueError as error:
+            faults.append(f"since: {error}")
     if limit < 0:
         faults.append(f"limit: {limit} is negative; 0 shows all runs")
     if faults:

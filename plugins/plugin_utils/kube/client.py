@@ -67,6 +67,7 @@ _Lost = TypeVar("_Lost", Unreachable, Unavailable)
 _PAGE, _PAGES = 500, 1000  # objects per LIST request, and requests for one list
 _LISTED = 192 * 1024 * 1024  # bytes of memory, about, for one list
 _LIST_TIMES = 4  # the time for a list, in that for a request
+_LOG = 1024 * 1024  # bytes of a container's log
 _WARNINGS = 50
 _PIECE = 64 * 1024
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
@@ -211,6 +212,19 @@ class Cluster:
 
         Raises C(Unreachable), C(Unauthorized) or an C(ApiError).
         """
+        response, answer = self._send(method, path, query, body, content_type)
+        return self._document(method, path, response, answer, most)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+        accept: str = "",
+    ) -> tuple[Any, bytes]:
+        """The answer to a request that the API server accepts, see C(request), and its content."""
         url = self.server + path
         if query:
             url += "?" + urlencode(query, doseq=True)
@@ -221,10 +235,11 @@ class Cluster:
         attempt = 0
         while True:
             attempt += 1
-            headers = self._headers
+            headers = self._headers.copy()
             if data is not None:
-                headers = headers.copy()
                 headers["Content-Type"] = content_type
+            if accept:
+                headers["Accept"] = accept
             now = time.monotonic()
             if now - self._used > _IDLE:
                 self.close()
@@ -260,7 +275,7 @@ class Cluster:
                 self._note_warnings(response.headers)
             if status < 300:
                 self._answered = True
-                return self._document(method, path, response, answer, most)
+                return response, answer
             if (
                 ((status in _RESTARTING and repeatable) or (status == _NO_LEADER and method == "GET"))
                 and self._pauses(attempt, deadline, response.headers.get("Retry-After"))
@@ -555,7 +570,28 @@ class Cluster:
         meta = obj["metadata"]
         return self.resource(obj["apiVersion"], obj["kind"]), meta.get("namespace"), meta.get("name", "")
 
-    # ---- commands in containers --------------------------------------------------------------------------------------
+    # ---- logs and commands in containers --------------------------------------------------------------------------------------
+
+    def log(self, namespace: str, pod: str, container: str, *, lines: int, since: str = "", previous: bool = False, most: int = _LOG) -> bytes:
+        """The last lines of a container's log, each after its time.
+
+        Args:
+            lines: how many at most.
+            since: a time (RFC 3339, in whole seconds); lines before it are left out.
+            previous: of the container before its last restart.
+            most: bytes at most.
+
+        Raises:
+            ApiError: among others, the container has no log.
+        """
+        query = {"container": container, "timestamps": "true", "tailLines": lines, "limitBytes": most}
+        query |= {"sinceTime": since} if since else {}
+        query |= {"previous": "true"} if previous else {}
+        path = f"{self.resource('v1', 'Pod').path(namespace, pod)}/log"
+        response, answer = self._send("GET", path, query, accept="*/*")
+        if not str(response.headers.get("Content-Type") or "text/plain").startswith("text/plain"):
+            raise Unreachable(f"{self.name}: GET {path}: what answers at {self.server}{self._through} is not an API server.")
+        return answer
 
     def exec(
         self,

@@ -91,7 +91,7 @@ NAMESPACES = [NAMESPACE + suffix for suffix in SUFFIXES]
 PRINT_JSON = {"ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}  # what status.yml needs for it
 LIMIT = 420  # seconds that no playbook should ever print nothing; how long it takes depends on the machine
 # Playbooks that leave the deployment as it is.
-LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "connect", "convert", "leaving_statement", "plan", "verify"}
+LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "connect", "convert", "leaving_statement", "logs", "plan", "support", "verify"}
 DISCOVERY = "k8srcp-*.json"
 NO_SECOND_TRY = "(no second try)"  # tools/second_try.py looks for it
 

@@ -1,13 +1,19 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page on the fleet: what was broken on purpose comes first, each with the remedy that helps, on a phone and on a desk."""
+"""Logs of all clusters, a restart, and the page and the archive of a fleet that was broken on purpose: what is wrong comes first, with what helps."""
 
 from __future__ import annotations
 
 import base64
 import datetime
 import json
+import os
+import re
+import signal
+import stat
 import struct
+import tarfile
+import time
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
@@ -19,6 +25,96 @@ from ansible_collections.federated.flower.tests.unit.client_certificates import 
 
 DAY = datetime.timedelta(days=1)
 IMAGE = "127.0.0.1:1/not-there:1"
+
+
+# A pod that prints lines until it is deleted.
+PRINTS = "import itertools, time\nfor n in itertools.count():\n    print('line', n, flush=True)\n    time.sleep(0.1)"
+SAYS = "import sys; open('/proc/1/fd/1', 'w').write(sys.argv[1] + chr(10))"
+
+
+def printing_pods(fed, context, count):
+    """Pods with labels of the federation that print lines; they are in the way of nothing."""
+    cluster, live = fed.cluster(context), min(fed.pods(context).items())[1]["spec"]
+    first = live["containers"][0]
+    labels = {"name": "supernode-keys", "instance": fed.common["flower_federation"], "managed-by": "federated.flower"}
+    container = {"name": "prints", "image": first["image"], "command": ["python", "-c", PRINTS], "securityContext": first.get("securityContext", {})}
+    names = [f"prints-{number}" for number in range(count)]
+    for name in names:
+        meta = {"name": name, "namespace": NAMESPACE, "labels": {f"app.kubernetes.io/{key}": value for key, value in labels.items()}}
+        spec = {"terminationGracePeriodSeconds": 0, "automountServiceAccountToken": False, "securityContext": live.get("securityContext", {})}
+        cluster.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**spec, "containers": [container]}})
+    for name in names:
+        fed.wait(name, lambda name=name: cluster.get("v1", "Pod", name, NAMESPACE)["status"]["phase"] == "Running", 90)
+    return names
+
+
+def log_lines(run):
+    return next(one["result"]["lines"] for one in run.results if "lines" in one["result"])
+
+
+def test_logs_of_all_clusters_are_in_order_and_followed(fed):
+    names = {context: printing_pods(fed, context, 3) for context in ("site-a", "site-b")}
+    try:
+        time.sleep(1)  # some lines
+        begun = time.monotonic()
+        fed.play("logs", "--list-tasks")
+        start = time.monotonic() - begun  # what Ansible needs in any case
+        begun = time.monotonic()
+        run = fed.play("logs", "-e", "flower_logs_lines=5")
+        whole = time.monotonic() - begun - start
+        lines = log_lines(run)
+        assert lines == sorted(lines, key=lambda line: line.partition(" ")[0]) and all(line in run.output for line in lines)
+        pods = {tuple(line.split(" ")[1:3]) for line in lines}
+        assert {host for host, _container in pods} == {"hub", "site-a", "site-b"}
+        assert len({(host, container.partition("/")[0]) for host, container in pods}) >= 10, pods
+        (took,) = re.findall(r"lines of 3 clusters in ([0-9.]+) s", run.messages())
+        assert float(took) < 3 and whole < 3, (took, whole)
+        (fed.logs / "logs-times.txt").write_text(f"{took} s to read {len(lines)} lines, {whole:.1f} s without the start of Ansible ({start:.1f} s)\n")
+
+        found = log_lines(fed.play("logs", "--limit", "site-a", "-e", "flower_logs_grep='line [0-9]*0$' flower_logs_since=1h"))
+        assert found and all(re.search(r" site-a \S+: line \d*0$", line) for line in found), found
+        assert "no site" not in fed.play("logs", "-e", "flower_logs_previous=true").messages(failed=True)
+        assert "is not a regular expression" in fed.play("logs", "-e", "flower_logs_grep=(", rc=2).messages(failed=True)
+
+        # With a filter, so that the lines of the printing pods are not shown.
+        follow = fed.start("logs", "-e", "flower_logs_follow=true flower_logs_grep=marker-")
+        fed.python("site-b", min(fed.pods("site-b")), "supernode", SAYS, "marker-before")
+        fed.wait_for_output(follow, "marker-before")
+        for number, context in enumerate(("site-a", "site-b", "site-a")):
+            marker = f"marker-{number}"
+            fed.python(context, min(fed.pods(context)), "supernode", SAYS, marker)
+            fed.wait(marker, lambda marker=marker: marker in follow.log.read_text(encoding="utf-8"), 30, pause=0.05)
+            seen = time.time()
+            (at,) = re.findall(rf"^(\S+) {context} \S+/supernode: {marker}$", follow.log.read_text(encoding="utf-8"), re.MULTILINE)
+            assert seen - datetime.datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp() < 2
+        os.killpg(follow.pid, signal.SIGINT)
+        assert follow().rc != 0 and not follow.running()
+    finally:
+        for context, listed in names.items():
+            for name in listed:
+                fed.cluster(context).delete("v1", "Pod", name, NAMESPACE, propagation="Background")
+
+
+def test_a_restart_waits_for_runs(fed):
+    assert "Say what to restart" in fed.play("restart", rc=2).messages(failed=True)
+    places = (("hub", "serverapp"), ("hub", "superlink"), ("site-a", "supernode"), ("site-b", "supernode"))
+    before = {(context, name): fed.lives(context, name=name) for context, name in places}
+    run, release = fed.hold(**{"num-server-rounds": 1})
+    shown = fed.play("restart", "--limit", "hub,site-b", "--check").messages()
+    assert "hub: restarted serverapp-0" in shown and "site-b: restarted supernode-gpu-0" in shown
+    assert "flower_restart_wait" in fed.play("restart", "--limit", "site-b", "-e", "flower_restart_wait=0", rc=2).messages(failed=True)
+    restart = fed.start("restart", "--limit", "hub,site-b")
+    fed.wait_for_output(restart, f"waiting for run {run}")
+    assert release().rc == 0
+    done = restart()
+    assert done.rc == 0, done.details()
+    assert {host for host, changed in done.changed.items() if changed} == {"hub", "site-b"}
+    after = {(context, name): fed.lives(context, name=name) for context, name in before}
+    restarted = {place for place in before if before[place] != after[place]}
+    assert restarted == {("hub", "serverapp"), ("site-b", "supernode")}
+    fed.wait_online(*(node for site in ("site-a", "site-b") for node in fed.keys(site).values()))
+    shown = [one for one in fed.play("status", "-e", "flower_status_watch=1 flower_status_watch_limit=2").results if isinstance(one["result"].get("msg"), list)]
+    assert len(shown) == 3
 
 
 def a_foreign_node(fed):
@@ -64,9 +160,32 @@ def a_lease_that_was_not_returned(fed):
     fed.hub.create(lease_object.taken(None, NAMESPACE, fed.common["flower_federation"], identity, past))
 
 
+def archive_names_the_faults(fed, hosts, folder, faults):
+    """The support archive begins with what is wrong, and has no secret of the federation."""
+    secret = "correct-horse-battery-staple"
+    fed.python("site-a", min(fed.pods("site-a")), "supernode", SAYS, f"Authorization: Bearer {secret}")
+    given = {**hosts, "site-a": {**hosts["site-a"], "supernode_env": [{"name": "DB_PASSWORD", "value": secret}]}}
+    fed.play("support", "-e", f"flower_support_file={folder}", hosts=given)
+    (path,) = folder.glob("flower-support-scenario-*.tar.gz")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with tarfile.open(path) as archive:
+        archive.extractall(folder / "support", filter="data")
+    files = {str(one.relative_to(folder / "support")).partition("/")[2]: one.read_text() for one in (folder / "support").rglob("*") if one.is_file()}
+    head = files["CONTENTS.txt"].partition("Files:")[0]
+    assert [words for words in faults if words not in " ".join(head.split())] == [], head
+    assert "site-c: " in files["CONTENTS.txt"].partition("Not in the archive:")[2]
+    assert {f"{host}/{name}" for host in ("hub", "site-a", "site-b") for name in ("objects.json", "events.json", "logs.txt")} <= set(files)
+    assert IMAGE in files["site-b/events.json"] and '"kind": "Secret"' in files["site-a/objects.json"] and "jane@laptop" in files["status.json"]
+    assert len(fed.secrets) > 20 and fed.shown(folder / "support") == {}
+    assert [name for name, text in files.items() if "PRIVATE KEY-----" in text or secret in text] == []
+    assert "exists, and is not replaced" in fed.play("support", "-e", f"flower_support_file={path}", hosts=given, rc=2).messages(failed=True)
+
+
 def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
-    _run, finish = fed.begin(**{"num-server-rounds": 4})
+    run, finish = fed.begin(**{"num-server-rounds": 4})
     assert finish().rc == 0
+    of_run = log_lines(fed.play("logs", "-e", f"flower_run_id={run}"))
+    assert any(" hub serverapp-0/" in line for line in of_run) and any(" site-a supernode-cpu-" in line for line in of_run), of_run
     failed = fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"fail": True}}), rc=2)
     assert "told to fail" in failed.messages()
     fed.settled = False
@@ -92,6 +211,7 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
     found = report["findings"]
     levels = [one["level"] for one in found]
     assert levels == sorted(levels) and levels.count("problem") >= 4, found
+    archive_names_the_faults(fed, hosts, tmp_path, [*broken])
     for words, (cluster, remedy) in broken.items():
         (one,) = [one for one in found if words in one["text"]]
         assert (one["cluster"], remedy in one["remedy"]) == (cluster, True), one

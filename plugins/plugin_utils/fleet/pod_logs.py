@@ -1,0 +1,243 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Logs of the containers of a federation, of several clusters at the same time, in the order of time."""
+
+from __future__ import annotations
+
+import datetime
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned, without_controls
+from ..base.names import CLIENTAPP, METRICS
+from ..base.object_names import SERVERAPP, SUPERLINK, SUPERNODE
+from ..flower.run_log import clean_log
+from ..kube import pod_health
+from ..kube.api_errors import ApiError, Forbidden, NotFound
+from ..kube.client import Cluster
+from ..manifests.site_jobs import KEY_APPLICATION, PULL_APPLICATION
+from ..marks import proof
+from ..sites.site import DATA_FAULTS, unexpected
+
+#: Values of the label app.kubernetes.io/name of pods at the hub, and at a site.
+OF_HUB = (SUPERLINK, SERVERAPP, METRICS)
+OF_SITE = (SUPERNODE, CLIENTAPP, KEY_APPLICATION, PULL_APPLICATION)
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)(?: (.*))?")
+_LONGEST = 2000  # characters of a line
+_FILTERED = 10_000  # lines of a container that are read to find those that match
+_FOLLOWED = 2000  # lines of a container that are read in a second
+_MOST = 16 * 1024 * 1024  # bytes of the logs of a cluster
+_SECONDS = 60  # for the logs of a cluster
+_PAUSE, _SHOWN = 1.0, 0.2  # seconds between two questions to a cluster, and until lines are shown
+_NOTES = 20  # of a cluster
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where pods are: the inventory host of their cluster, their namespace, and the names in their labels."""
+
+    host: str
+    namespace: str
+    federation: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which lines are wanted.
+
+    Attributes:
+        lines: how many of each container at most, the last ones.
+        since: no older ones; None for any.
+        until: no younger ones; None for any.
+        grep: those in which it is found; None for all.
+        previous: of the containers before their last restart.
+    """
+
+    lines: int
+    since: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+    grep: re.Pattern[str] | None = None
+    previous: bool = False
+
+
+class Line(NamedTuple):
+    """A line of a log. C(at): UTC with nanoseconds, so that its text sorts by time."""
+
+    at: str
+    host: str
+    pod: str
+    container: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.at[:23]}Z {self.host} {self.pod}/{self.container}: {self.text}"
+
+
+class Reader:
+    """The logs of one place. Each C(read) returns the lines that the one before it did not.
+
+    Args:
+        cluster: a connection for this reader alone.
+
+    Attributes:
+        notes: sentences on containers whose log is not read.
+    """
+
+    def __init__(self, cluster: Cluster, place: Place, wanted: Wanted) -> None:
+        self.cluster, self.place, self.wanted = cluster, place, wanted
+        self.notes: list[str] = []
+        self._last: dict[tuple[str, str], tuple[str, int]] = {}  # uid of a pod and container -> time of the last line, restarts then
+        self._since, self._until = (_as_text(moment) for moment in (wanted.since, wanted.until))
+        self._begun = False
+
+    def read(self) -> list[Line]:
+        """New lines of all containers, those of a container in their order.
+
+        Raises:
+            ClusterError: the pods cannot be listed, or their logs may not be read.
+        """
+        place, found = self.place, list[Line]()
+        self._left, deadline = _MOST, time.monotonic() + _SECONDS
+        for pod in self.cluster.list("v1", "Pod", place.namespace, labels=proof.pods_query(place.federation, *place.names)):
+            started = _started(pod)
+            if len(started) < len(_statuses(pod)) or not started:
+                self._note(f"pod {pod_health.describe(pod)}")
+            for name, restarts in started.items():
+                if self._left <= 0 or time.monotonic() > deadline:
+                    self._note(f"its logs are not read to their end, since they take more than {_MOST >> 20} MiB or {_SECONDS} s: ask for fewer lines")
+                    return found
+                found += self._container(pod["metadata"], name, restarts)
+        self._begun = True
+        return found
+
+    def _container(self, pod: Mapping[str, Any], name: str, restarts: int) -> list[Line]:
+        key = (str(pod["uid"]), name)
+        last, before = self._last.get(key, ("", restarts))
+        found = []
+        if self.wanted.previous:
+            found = self._log(pod["name"], name, last, previous=True) if restarts else []
+        else:
+            if restarts > before:  # the end of what the container wrote before it restarted
+                found += self._log(pod["name"], name, last, previous=True)
+            found += self._log(pod["name"], name, found[-1].at if found else last)
+        self._last[key] = (found[-1].at if found else last, restarts)
+        shown = [line for line in found if self._is_wanted(line)]
+        return shown if self._begun else shown[-self.wanted.lines :]
+
+    def _log(self, pod: str, container: str, after: str, *, previous: bool = False) -> list[Line]:
+        wanted, since = self.wanted, max(after, self._since)
+        lines = _FOLLOWED if self._begun else _FILTERED if wanted.grep or self._until else wanted.lines
+        try:
+            answer = self.cluster.log(
+                self.place.namespace, pod, container, lines=lines, since=f"{since[:19]}Z" if since else "", previous=previous, most=min(self._left, 1 << 20)
+            )
+        except Forbidden as error:
+            raise ClusterError(f"{error.message} Auditors have this right: flower_rbac_auditors of federated.flower.rbac") from error
+        except NotFound:
+            return []  # the pod was deleted meanwhile
+        except ApiError as error:
+            self._note(f"pod {pod}, container {container}: {error.text}")
+            return []
+        self._left -= len(answer)
+        return [line for line in self._parsed(answer, pod, container) if line.at > after]
+
+    def _parsed(self, answer: bytes, pod: str, container: str) -> Iterable[Line]:
+        at = ""
+        for raw in answer.decode("utf-8", "replace").split("\n"):
+            found = _TIME.match(raw)
+            at, text = (_normal(found) or at, found[4] or "") if found else (at, raw)
+            if at and (found or text):
+                (clean,) = clean_log(text)
+                yield Line(at, self.place.host, pod, container, without_controls(clean, _LONGEST))
+
+    def _is_wanted(self, line: Line) -> bool:
+        is_late = line.at >= self._since and (not self._until or line.at <= self._until)
+        return is_late and (self.wanted.grep is None or bool(self.wanted.grep.search(line.text)))
+
+    def _note(self, words: str) -> None:
+        note = f"{self.place.host}: {cleaned(words)}"
+        if note not in self.notes and len(self.notes) < _NOTES:
+            self.notes.append(note)
+
+
+def merge(found: Iterable[Iterable[Line]]) -> list[Line]:
+    """All lines in the order of time; those of one container at one time stay in their order."""
+    return sorted((line for lines in found for line in lines), key=lambda line: line.at)
+
+
+def follow(readers: Sequence[Reader], seconds: float, show: Callable[[str], None], go_on: Callable[[], None]) -> None:
+    """Show new lines for some seconds. Each cluster is asked every second; one that does not answer keeps no other one back.
+
+    Args:
+        show: shows a line, or a note.
+        go_on: raises an error when the playbook has ended.
+    """
+    found: queue.SimpleQueue[list[Line] | str] = queue.SimpleQueue()
+    end = threading.Event()
+
+    def ask(reader: Reader) -> None:
+        told: set[str] = set(reader.notes)
+        while not end.is_set():
+            begun = time.monotonic()
+            words = ""
+            try:
+                found.put(reader.read())
+            except ClusterError as error:
+                words = f"{reader.place.host}: {error.message}"
+            except DATA_FAULTS as error:
+                words = f"{reader.place.host}: {unexpected(error)}"
+            for note in [*([words] if words else []), *reader.notes]:
+                if note not in told:
+                    told.add(note)
+                    found.put(note)
+            end.wait(max(_PAUSE - (time.monotonic() - begun), 0.1))
+
+    deadline = time.monotonic() + seconds
+    with ThreadPoolExecutor(max(1, len(readers))) as pool:
+        try:
+            asked = [pool.submit(ask, reader) for reader in readers]
+            while time.monotonic() < deadline and not all(one.done() for one in asked):
+                time.sleep(min(_SHOWN, max(deadline - time.monotonic(), 0)))
+                go_on()
+                new = [found.get() for _one in range(found.qsize())]
+                for line in merge(lines for lines in new if not isinstance(lines, str)):
+                    show(str(line))
+                for note in new:
+                    if isinstance(note, str):
+                        show(note)
+        finally:
+            end.set()
+
+
+def _statuses(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+
+
+def _started(pod: Mapping[str, Any]) -> dict[str, int]:
+    """Container -> how often it has restarted, of those that have ever run."""
+    return {str(one["name"]): int(one.get("restartCount") or 0) for one in _statuses(pod) if one.get("containerID") or one.get("lastState")}
+
+
+def _normal(found: re.Match[str]) -> str:
+    """A time in UTC with nanoseconds; empty where it is none."""
+    try:
+        moment = datetime.datetime.fromisoformat(found[1] + found[3].replace("Z", "+00:00")).astimezone(datetime.timezone.utc)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{(found[2] or '').ljust(9, '0')}"
+
+
+def _as_text(moment: datetime.datetime | None) -> str:
+    return "" if moment is None else f"{moment.astimezone(datetime.timezone.utc):%Y-%m-%dT%H:%M:%S.%f}000"
