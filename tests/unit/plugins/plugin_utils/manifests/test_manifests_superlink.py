@@ -198,7 +198,7 @@ def test_front_objects_are_part_of_all_objects(name, superlink_spec):
     assert all(obj in everything for obj in front)
     # A Secret of the next step belongs to the ConfigMap.
     own = {"ConfigMap"} if "metrics" in CASES[name] else set()
-    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "Route"} | own
+    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "IngressRouteTCP", "HTTPProxy", "TLSRoute", "Route"} | own
 
 
 @pytest.mark.parametrize("name", CASES)
