@@ -71,7 +71,7 @@ def refused(fed: Any, found: dict[str, Any], *words: str) -> None:
 def test_a_cluster_without_the_kind_is_refused(fed: Any) -> None:
     for exposure, kind in (("gateway_api", "TLSRoute"), ("contour", "HTTPProxy")):
         more = {} if exposure == "gateway_api" else {"superlink_host": "flower.example.com"}
-        refused(fed, hosts(fed, exposure, **more), f"superlink_exposure: {exposure}: hub does not serve {kind}", "set another superlink_exposure", "Installed: ")
+        refused(fed, hosts(fed, exposure, **more), f"superlink_exposure: {exposure}: hub does not serve {kind}", "another superlink_exposure", "Installed: ")
 
 
 def test_wrong_gateways_are_refused(fed: Any, traefik: None) -> None:
