@@ -18,12 +18,12 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 26_700,
-    "superlink": 28_000,
-    "superlink_restore": 20_300,
-    "superlink_standby": 22_100,
-    "supernode": 25_500,
-    "takeover": 20_300,
+    "rotation": 26_900,
+    "superlink": 28_400,
+    "superlink_restore": 20_550,
+    "superlink_standby": 22_300,
+    "supernode": 25_700,
+    "takeover": 20_400,
 }
 
 

@@ -78,8 +78,10 @@ func route(configuration *dynamic.Configuration) *tcprouter.Router {
 		named.Services[name+"@"+gateway.ProviderName] = one
 	}
 	current := runtime.NewConfig(dynamic.Configuration{TCP: named})
+	transport := &dynamic.TCPServersTransport{}
+	transport.SetDefaults()
 	dialers := tcp.NewDialerManager(nil)
-	dialers.Update(map[string]*dynamic.TCPServersTransport{"default@internal": {}})
+	dialers.Update(map[string]*dynamic.TCPServersTransport{"default@internal": transport})
 	manager := tcprouter.NewManager(
 		current, tcpservice.NewManager(current, dialers), tcpmiddleware.NewBuilder(nil), nil, nil, tls.NewManager(nil), nil,
 	)
