@@ -199,7 +199,7 @@ class Ingress(NamedExposure):
     """An Ingress whose controller passes TLS through to the gateway, as its annotations say."""
 
     name = "ingress"
-    controllers = ("k8s.io/ingress-nginx",)
+    controllers: tuple[str, ...] = ("k8s.io/ingress-nginx",)
 
     def annotations(self, spec: HubSpec) -> dict[str, str]:
         """Annotations of the Ingress."""
