@@ -64,11 +64,12 @@ class ActionModule(HubCheck, HubCertificates):
             raise
 
     def _apply_part(self, state: str) -> dict[str, Any]:
-        settings, warnings, platform = hub_settings(self), [], ""
+        settings, warnings, checked = hub_settings(self), [], {}
         if state == PRESENT and "superlink_checked" not in self.task_vars:  # the role alone
             checked = self.check_hub()
-            warnings, platform = checked["warnings"], checked["platform"]
-        spec = given_spec(self, None, platform)
+            warnings = checked["warnings"]
+        spec = given_spec(self, None, checked.get("platform", ""))
+        spec = replace(spec, route_api=checked.get("route_api") or spec.route_api)
         if state == PRESENT:
             return self._deploy(spec, settings, warnings)
         return self._apply(spec, settings, superlink.front_objects(spec), prune=False, wait=True).as_dict()

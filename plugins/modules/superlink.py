@@ -22,7 +22,8 @@ description:
     compares the clocks of the control node and the hub.
   - >-
     V(checked) refuses a hub that does not serve, whose restore was interrupted, or whose pod with running ServerApps would be replaced; a hub without
-    client certificates while a site is denied; and sites that verify a name by which an Ingress or Route does not find the gateway.
+    client certificates while a site is denied; and sites that verify a name by which what passes TLS through does not find
+    the gateway; and what is in front of the gateway where it does not pass TLS through.
   - >-
     V(present) applies namespace and Services, finds the address of the gateway, creates the Secrets that are missing or no longer valid, and applies the
     rest. A CA is created only if there is none. If sites do not trust the CA of a new certificate yet, the gateway keeps its certificate, both CAs are
@@ -129,6 +130,10 @@ skupper:
   description: Whether sites reach the hub through a Skupper network.
   returned: when checked
   type: bool
+route_api:
+  description: The apiVersion of TLSRoutes that is used, empty with another exposure.
+  returned: when checked
+  type: str
 lost_sites:
   description: Sites whose own variables keep them from the gateway, with the fault of each.
   returned: when checked

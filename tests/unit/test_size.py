@@ -19,8 +19,8 @@ APPLY = 10_000
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
     "rotation": 27_000,
-    "superlink": 28_000,
-    "superlink_standby": 22_150,
+    "superlink": 28_400,
+    "superlink_standby": 22_300,
     "supernode": 25_900,
     "takeover": 20_450,
 }

@@ -54,6 +54,7 @@ def described(action: ClusterAction) -> dict[str, Any]:
         "superlink_address": spec.pop("address"),
         "platform": found.get("platform") or spec["platform"],
         "skupper": bool(in_network),
+        **({"route_api": found["route_api"]} if found.get("route_api") else {}),
         "tracking_credentials": sorted(name for name, value in (spec["tracking_credentials"] or {}).items() if value is not None),
     }
 

@@ -40,9 +40,8 @@ class CertificateAction(ClusterAction):
         """The C(host:port) to which sites connect; empty while it is not known. C(likely): C(exposure.likely_address)."""
         if spec.superlink_address:
             return exposure.address(spec)
-        kinds = (("v1", "Service"), *exposure_of(spec).reads)
-        live = [hub.get(version, kind, SUPERLINK_SERVICE, spec.namespace) for version, kind in kinds]
-        live.append(hub.get("v1", "ConfigMap", FEDERATION_CONFIG, spec.namespace))
+        own = [("v1", "Service", SUPERLINK_SERVICE, spec.namespace), ("v1", "ConfigMap", FEDERATION_CONFIG, spec.namespace)]
+        live = [hub.get(*one) for one in (*own, *exposure_of(spec).reads(spec))]
         if exposure_of(spec).needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         known = [item for item in live if item]

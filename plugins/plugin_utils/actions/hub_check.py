@@ -15,7 +15,7 @@ from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..base.platforms import KUBERNETES, OPENSHIFT
 from ..base.problems import require
-from ..checks import hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod, site_agreement
+from ..checks import hub_exposure, hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod, site_agreement
 from ..fleet import flower_versions
 from ..kube import cluster_platform
 from ..kube.client import Cluster
@@ -63,7 +63,8 @@ class HubCheck(CertificateAction):
             spec = given_spec(self, None, cluster_platform.known(cluster, spec.platform))
             ca_namespace = ca_namespaces.resolve_ca_namespace(cluster, spec.namespace, params["ca_namespace"])
             params |= {"spec": spec, "ca_namespace": ca_namespace}
-            spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
+            route_api = hub_exposure.route_api(cluster, spec)
+            spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])), route_api=route_api or spec.route_api)
             version = cluster.request("GET", "/version")["gitVersion"]
             found = namespace_inspection.inspect_namespace(
                 cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False
@@ -81,7 +82,7 @@ class HubCheck(CertificateAction):
                 warnings += [] if params["serverapp_force"] else require(serverapp_pod.check(cluster, spec, is_check=self.check))
 
             # Are metrics, the tracking server and the exposure as the variables want them?
-            services = [*hub_services.metrics(cluster, spec), *hub_services.tracking(spec), *hub_services.exposure(spec)]
+            services = [*hub_services.metrics(cluster, spec), *hub_services.tracking(spec), *hub_services.exposure(spec), *hub_exposure.check(cluster, spec)]
             if spec.tracking.uri and spec.tracking.secret:
                 services += hub_services.tracking_secret(spec, cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace))
             warnings += require(services)
@@ -92,7 +93,7 @@ class HubCheck(CertificateAction):
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += require(site_agreement.hub_clock(cluster.skew))
             certificate, lost = ({}, {}) if spec.insecure else self._check_certificate(cluster, params, warnings)
-            skew = cluster.skew
+            skew, doors = cluster.skew, hub_exposure.summary(cluster, spec)
         return {
             "changed": False,
             "version": version,
@@ -105,11 +106,12 @@ class HubCheck(CertificateAction):
             "places": found.places,
             "platform": spec.platform,
             "skupper": spec.skupper,
+            "route_api": route_api,
             "client_certificates": spec.asks,
             "lost_sites": lost,
             "pod_security": namespaces.security_levels(spec).get("enforce", "") if namespaces.namespace_objects(spec) else None,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
-            "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough",
+            "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough{doors}",
         }
 
     @staticmethod

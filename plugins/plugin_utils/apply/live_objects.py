@@ -19,7 +19,7 @@ from typing import Any
 from ..base import kinds
 from ..base.errors import ClusterError
 from ..base.kinds import group_of
-from ..kube.api_errors import ApiError, Forbidden, NotFound, NotServed
+from ..kube.api_errors import ApiError, Forbidden, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster, Resource
 from ..marks import owners, proof
 from . import applyset as sets
@@ -192,17 +192,9 @@ class Members:
 def _resource(cluster: Cluster, group: str, kind: str, api_version: str | None) -> Resource | None:
     """How objects of a kind are addressed, in any version of it; None where the API server does not serve it now."""
     known = api_version or kinds.version_of(group, kind)
-    versions = [known] if known else []
-    if not known and group:
-        try:
-            answer = cluster.request("GET", f"/apis/{group}")
-        except NotFound:
-            return None
-        listed = [answer.get("preferredVersion") or {}, *(answer.get("versions") or [])]
-        versions = list(dict.fromkeys(version["groupVersion"] for version in listed if "groupVersion" in version))
-    for version in versions:
-        try:
-            return cluster.resource(version, kind)
-        except NotServed:
-            continue
-    return None
+    if not known:
+        return cluster.served(group, kind) if group else None
+    try:
+        return cluster.resource(known, kind)
+    except NotServed:
+        return None

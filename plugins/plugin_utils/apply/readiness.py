@@ -16,6 +16,8 @@ Service                type LoadBalancer: it has an address; other types at once
 CustomResource-        Established
 Definition
 Namespace              Active
+TLSRoute               for each parent, a controller says of this generation that it is Accepted and that its references are resolved
+HTTPProxy (Contour)    Valid, as of this generation
 Route (OpenShift)      a router has admitted it, with the host that it has now; an error at once where each router refuses it
 APIService and custom  C(observedGeneration) is current, if there is one, and the condition Ready (else Available) is
 resources              True, if there is one; an object without such a condition counts as ready, as in kstatus
@@ -262,6 +264,44 @@ def route(obj: Object) -> State:
     return State(False, f"no router has admitted host {host or '(none yet)'}")
 
 
+def tls_route(obj: Object) -> State:
+    """Each parent is reported by the controllers that look after it (Gateway API reference, RouteParentStatus)."""
+    wanted, generation = (obj.get("spec") or {}).get("parentRefs") or [], obj["metadata"].get("generation")
+    reports = [one for one in (obj.get("status") or {}).get("parents") or [] if isinstance(one, Mapping)]
+    for parent in wanted:
+        name, why = f"Gateway {parent.get('namespace') or obj['metadata'].get('namespace')}/{parent.get('name')}", ""
+        for report in (one for one in reports if _is_same_parent(one.get("parentRef") or {}, parent, obj)):
+            doubts = [doubt for kind in ("Accepted", "ResolvedRefs") if (doubt := _doubt({"status": report}, kind, generation))]
+            why = "; ".join(doubts)
+            if not doubts:
+                break
+        else:
+            return State(False, f"{name} has not taken it: {why or 'no controller has reported on it. Does the controller of its class run?'}")
+    return READY
+
+
+def _is_same_parent(reported: Object, wanted: Object, obj: Object) -> bool:
+    home = obj["metadata"].get("namespace")
+    return all(reported.get(key) == wanted.get(key) for key in ("name", "sectionName", "port")) and (
+        (reported.get("namespace") or home) == (wanted.get("namespace") or home)
+    )
+
+
+def _doubt(obj: Object, kind: str, generation: Any) -> str:
+    """Why a condition does not hold; one of another generation says nothing. Empty where it holds."""
+    one = condition(obj, kind)
+    if one is None or one.get("observedGeneration", generation) != generation:
+        return f"its controller has not judged {kind} of generation {generation} yet"
+    return "" if one.get("status") == "True" else f"{kind} is {one.get('status')} ({_message(one) or 'no reason reported'})"
+
+
+def http_proxy(obj: Object) -> State:
+    """What Contour writes (projectcontour.io/v1, HTTPProxyStatus); the condition Valid has the errors."""
+    errors = [_message(one) for one in (condition(obj, "Valid") or {}).get("errors") or [] if isinstance(one, Mapping)]
+    why = "; ".join(filter(None, [_doubt(obj, "Valid", obj["metadata"].get("generation")), *errors]))
+    return State(False, why) if why else READY
+
+
 def namespace(obj: Object) -> State:
     """Active."""
     phase = (obj.get("status") or {}).get("phase")
@@ -291,4 +331,6 @@ _RULES: dict[tuple[str, str], Callable[[Object], State]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): crd,
     ("", "Namespace"): namespace,
     ("route.openshift.io", "Route"): route,
+    ("gateway.networking.k8s.io", "TLSRoute"): tls_route,
+    ("projectcontour.io", "HTTPProxy"): http_proxy,
 }

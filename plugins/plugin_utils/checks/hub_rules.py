@@ -44,6 +44,7 @@ _HUB: Mapping[str, Check] = {
     "storage_class": given(Problems.subdomain),
     "wait_timeout": number(1, MAX_SECONDS),
 }
+_GATEWAY: Mapping[str, Check] = {"name": Problems.subdomain, "namespace": given(Problems.label), "section": given(Problems.subdomain)}
 _OUTPUTS: Mapping[str, Check] = {
     "outputs_claim": given(Problems.subdomain),
     "outputs_storage_class": given(Problems.subdomain),
@@ -68,6 +69,8 @@ _RULES = (
     Rule("exposure", lambda spec: _exposure(spec).passes_tls and _insecure(spec), "passes TLS through, but there is none: insecure is true"),
     Rule("host", lambda spec: _exposure(spec).needs_host and not spec.get("host"),
          "is empty; what passes TLS through finds the gateway by this name"),
+    Rule("gateway", lambda spec: "gateway" in _exposure(spec).options and not spec.get("gateway"),
+         "is empty; name the Gateway to which the TLSRoute is attached: {{name: …, namespace: …}}"),
     *for_each(
         dict.fromkeys(option for one in EXPOSURES.values() for option in one.options),
         lambda spec, option: spec.get(option) and option not in _exposure(spec).options,
@@ -104,6 +107,8 @@ def hub_problems(spec: Spec) -> list[Problem]:
     found.apply(_RULES, spec)
     if spec.get("host") and (_exposure(spec).passes_tls or not is_ip(text(spec["host"]))):
         found.subdomain("host", spec["host"])
+    if spec.get("gateway"):
+        found.check(_GATEWAY, spec["gateway"], "gateway.")
     certificates(found, spec)
     if found.quantity("storage_size", spec.get("storage_size")) and not quantity(text(spec.get("storage_size"))):
         found.add("storage_size", spec.get("storage_size"), "leaves no room for the database")

@@ -412,6 +412,23 @@ class Cluster:
             raise NotServed(self.name, f"discover {api_version}", 404, {"reason": "NotFound", "message": message})
         return self._kinds[api_version][kind]
 
+    def served(self, group: str, kind: str) -> Resource | None:
+        """How objects of a kind are addressed in the version that the API server prefers, of those that have it: stable ones first, then the newest.
+
+        None where no version has it.
+        """
+        try:
+            answer = self.request("GET", f"/apis/{group}")
+        except NotFound:
+            return None
+        listed = [answer.get("preferredVersion") or {}, *(answer.get("versions") or [])]
+        for version in dict.fromkeys(one["groupVersion"] for one in listed if "groupVersion" in one):
+            try:
+                return self.resource(version, kind)
+            except NotServed:
+                continue
+        return None
+
     def resources(self, api_version: str) -> Iterable[Resource]:
         """All kinds of a group and version that the API server has."""
         self._kinds[api_version] = self._discover(api_version)

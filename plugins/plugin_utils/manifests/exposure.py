@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The access to the gateway: Service, Ingress or Route, and the address to which sites connect.
+"""The access to the gateway: Service, what passes TLS through to it, and the address to which sites connect.
 
 A new exposure is a subclass here, and an entry in C(EXPOSURES). Its options are described in the role's argument specification. Write out what the API
 server sets by default inside lists: of custom resources no defaults are known (C(apply/compare.py)).
@@ -10,6 +10,7 @@ server sets by default inside lists: of custom resources no defaults are known (
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,10 @@ from .common_objects import api_object, service
 SERVICE, RUNTIME_SERVICE = SUPERLINK_SERVICE, "superlink-runtime"
 ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
 _ROUTES = "route.openshift.io/v1"
+GATEWAY_GROUP = "gateway.networking.k8s.io"
+GATEWAYS = f"{GATEWAY_GROUP}/v1"
+# The default of superlink_ingress_annotations, which is for ingress-nginx and means nothing to other controllers.
+_NGINX = {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS", "nginx.ingress.kubernetes.io/ssl-passthrough": "true"}
 
 Live = Sequence[Mapping[str, Any]]
 
@@ -40,7 +45,8 @@ class Exposure:
         passes_tls: whether something in front of the gateway finds it by the name in the TLS handshake.
         needs_host: whether the variables have to say by which name.
         sets_route_host: whether a Route with its own host is created, for which OpenShift has a separate right.
-        reads: apiVersion and kind of what C(address) reads besides the Service and what is published, all with the name C(superlink).
+        kind: API group and kind of an object of C(objects) that not every API server serves.
+        controllers: how the names of controllers begin that do what C(objects) say (C(spec.controller) of an IngressClass).
     """
 
     name = "cluster_ip"
@@ -49,7 +55,12 @@ class Exposure:
     passes_tls = False
     needs_host = False
     sets_route_host = False
-    reads: tuple[tuple[str, str], ...] = ()
+    kind: tuple[str, str] | None = None
+    controllers: tuple[str, ...] = ()
+
+    def reads(self, spec: HubSpec) -> list[tuple[str, str, str, str]]:
+        """What C(address) reads besides the Service and what is published: apiVersion, kind, name and namespace of each object."""
+        return []
 
     def service_fields(self, spec: HubSpec) -> dict[str, Any]:
         """More fields of the Service's spec."""
@@ -160,29 +171,177 @@ class LoadBalancer(OutsideExposure):
         return join(spec.host or host, spec.port) if host else ""
 
 
-class Ingress(Exposure):
-    """An Ingress whose controller passes TLS through to the gateway, as its annotations say.
+class NamedExposure(Exposure):
+    """An exposure whose controller passes TLS through, by the name in the handshake and on port 443.
 
-    It also routes a second name to the gateway, under which sites test the next CA's certificate.
+    It also passes a second name through, under which sites test the next CA's certificate.
     """
 
-    name = "ingress"
     options = ("ingress_class",)
     passes_tls = True
     needs_host = True
 
+    def address(self, spec: HubSpec, live: Live) -> str:
+        """See C(Exposure)."""
+        return join(spec.host, ROUTED_PORT)
+
+
+def _hosts(host: str) -> list[str]:
+    return [host, next_server_name(host)]
+
+
+def _annotations(spec: HubSpec) -> dict[str, str]:
+    """C(superlink_ingress_annotations), for another controller than ingress-nginx."""
+    return {} if spec.ingress_annotations == _NGINX else spec.ingress_annotations
+
+
+class Ingress(NamedExposure):
+    """An Ingress whose controller passes TLS through to the gateway, as its annotations say."""
+
+    name = "ingress"
+    controllers: tuple[str, ...] = ("k8s.io/ingress-nginx",)
+
+    def annotations(self, spec: HubSpec) -> dict[str, str]:
+        """Annotations of the Ingress."""
+        return spec.ingress_annotations
+
     def objects(self, spec: HubSpec) -> list[Object]:
         """See C(Exposure)."""
-        hosts = [spec.host, next_server_name(spec.host)]
+        hosts = _hosts(spec.host)
         path = {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": SERVICE, "port": {"name": "fleet"}}}}
         rules = [{"host": host, "http": {"paths": [path]}} for host in hosts]
         body = compact({"ingressClassName": spec.ingress_class, "rules": rules, "tls": [{"hosts": hosts}]})
         kind = "networking.k8s.io/v1/Ingress"
-        return [api_object(spec, kind, SERVICE, "superlink", {"spec": body}, annotations=spec.ingress_annotations)]
+        return [api_object(spec, kind, SERVICE, "superlink", {"spec": body}, annotations=self.annotations(spec))]
+
+
+class HAProxyIngress(Ingress):
+    """An Ingress for HAProxy's own controller, or the one of its community."""
+
+    name = "haproxy_ingress"
+    controllers = ("haproxy.org/", "haproxy-ingress.github.io/")
+
+    def annotations(self, spec: HubSpec) -> dict[str, str]:
+        """See C(Ingress)."""
+        return {"haproxy-ingress.github.io/ssl-passthrough": "true", "haproxy.org/ssl-passthrough": "true", **_annotations(spec)}
+
+
+class Traefik(NamedExposure):
+    """An IngressRouteTCP of Traefik, on all of its entry points unless a patch names some."""
+
+    name = "traefik"
+    kind = ("traefik.io", "IngressRouteTCP")
+    controllers = ("traefik.io/",)
+
+    def objects(self, spec: HubSpec) -> list[Object]:
+        """See C(Exposure)."""
+        match = " || ".join(f"HostSNI(`{host}`)" for host in _hosts(spec.host))
+        body = {"routes": [{"match": match, "services": [{"name": SERVICE, "port": spec.port}]}], "tls": {"passthrough": True}}
+        notes = {**compact({"kubernetes.io/ingress.class": spec.ingress_class}), **_annotations(spec)}
+        return [api_object(spec, "traefik.io/v1alpha1/IngressRouteTCP", SERVICE, "superlink", {"spec": body}, annotations=notes)]
+
+    def names(self, body: Mapping[str, Any]) -> list[str]:
+        """See C(Exposure)."""
+        return [host for one in body.get("routes") or () for host in re.findall(r"HostSNI\(`([^`]+)`\)", text(one.get("match")))]
+
+
+class Contour(NamedExposure):
+    """An HTTPProxy of Contour for each name."""
+
+    name = "contour"
+    kind = ("projectcontour.io", "HTTPProxy")
+    controllers = ("projectcontour.io/",)
+
+    def objects(self, spec: HubSpec) -> list[Object]:
+        """See C(Exposure)."""
+        common = {"ingressClassName": spec.ingress_class, "tcpproxy": {"services": [{"name": SERVICE, "port": spec.port}]}}
+        return [
+            api_object(
+                spec, "projectcontour.io/v1/HTTPProxy", name, "superlink",
+                {"spec": compact({**common, "virtualhost": {"fqdn": host, "tls": {"passthrough": True}}})},
+                annotations=_annotations(spec),
+            )
+            for name, host in zip((SERVICE, "superlink-next"), _hosts(spec.host))
+        ]  # fmt: skip
+
+    def names(self, body: Mapping[str, Any]) -> list[str]:
+        """See C(Exposure)."""
+        return [text((body.get("virtualhost") or {}).get("fqdn"))]
+
+
+class GatewayApi(Exposure):
+    """A TLSRoute of the Gateway API, attached to a Gateway that others own.
+
+    Its name is C(superlink_host), else the one that sites verify, also where they connect to an IP address: then no name has to be resolved. The
+    address is C(superlink_host), or an IP address of the Gateway, with the port of the first listener that takes the route.
+    """
+
+    name = "gateway_api"
+    options = ("gateway",)
+    passes_tls = True
+    kind = (GATEWAY_GROUP, "TLSRoute")
+
+    def reads(self, spec: HubSpec) -> list[tuple[str, str, str, str]]:
+        """See C(Exposure)."""
+        return [(GATEWAYS, "Gateway", spec.gateway.name, spec.gateway_namespace)]
+
+    def host(self, spec: HubSpec) -> str:
+        """The first name of the route."""
+        return spec.host or spec.verified_name
+
+    def objects(self, spec: HubSpec) -> list[Object]:
+        """See C(Exposure)."""
+        parent = {"group": GATEWAY_GROUP, "kind": "Gateway", "name": spec.gateway.name, "namespace": spec.gateway_namespace}
+        backend = {"group": "", "kind": "Service", "name": SERVICE, "port": spec.port, "weight": 1}
+        body = {
+            "hostnames": _hosts(self.host(spec)),
+            "parentRefs": [{**parent, **compact({"sectionName": spec.gateway.section})}],
+            "rules": [{"backendRefs": [backend]}],
+        }
+        return [api_object(spec, f"{spec.route_api}/TLSRoute", SERVICE, "superlink", {"spec": body}, annotations=spec.route_annotations)]
+
+    def names(self, body: Mapping[str, Any]) -> list[str]:
+        """See C(Exposure)."""
+        return [text(host) for host in body.get("hostnames") or ()]
+
+    def listeners(self, spec: HubSpec, gateway: Mapping[str, Any]) -> dict[str, str]:
+        """Why each listener of a Gateway does not take the route; empty for one that does."""
+        return {text(one.get("name")): self._refusal(spec, one) for one in (gateway.get("spec") or {}).get("listeners") or []}
+
+    def _refusal(self, spec: HubSpec, listener: Mapping[str, Any]) -> str:
+        """Source: Gateway API reference, Listener and AllowedRoutes. A selector of namespaces is left to the controller."""
+        allowed = listener.get("allowedRoutes") or {}
+        kinds = [text(one.get("kind")) for one in allowed.get("kinds") or []]
+        origin = (allowed.get("namespaces") or {}).get("from") or "Same"
+        mode = (listener.get("tls") or {}).get("mode") or "Terminate"
+        if spec.gateway.section and listener.get("name") != spec.gateway.section:
+            return "superlink_gateway.section names another one"
+        if listener.get("protocol") != "TLS" or mode != "Passthrough":
+            return f"protocol {listener.get('protocol')}" + (f", tls.mode {mode}" if listener.get("tls") else "")
+        if not is_routed(self.host(spec), listener.get("hostname")):
+            return f"it is for {listener['hostname']} only, not for {self.host(spec)}"
+        if kinds and "TLSRoute" not in kinds:
+            return f"it allows {', '.join(kinds)} only"
+        if origin == "None" or (origin == "Same" and spec.gateway_namespace != spec.namespace):
+            return f"it allows no routes of namespace {spec.namespace} (allowedRoutes.namespaces.from is {origin})"
+        return ""
+
+    def addresses(self, gateway: Mapping[str, Any]) -> list[str]:
+        """The IP addresses of a Gateway."""
+        found = (text(one.get("value")) for one in (gateway.get("status") or {}).get("addresses") or [])
+        return [one for one in found if is_ip(one)]
 
     def address(self, spec: HubSpec, live: Live) -> str:
         """See C(Exposure)."""
-        return join(spec.host, ROUTED_PORT)
+        gateway = named(live, "Gateway", spec.gateway.name)
+        refusals = self.listeners(spec, gateway)
+        ports = [one.get("port") for one in (gateway.get("spec") or {}).get("listeners") or [] if not refusals[text(one.get("name"))]]
+        return join(spec.host or _chosen(self.addresses(gateway), live), next(iter(ports), None))
+
+
+def is_routed(host: str, hostname: str | None) -> bool:
+    """Whether a listener for a host name, or for any without one, takes a name. A star stands for one label or more."""
+    return not hostname or host == hostname or (hostname.startswith("*.") and host.endswith(hostname[1:]))
 
 
 class Route(Exposure):
@@ -195,7 +354,11 @@ class Route(Exposure):
     name = "route"
     passes_tls = True
     sets_route_host = True
-    reads = ((_ROUTES, "Route"),)
+    kind = ("route.openshift.io", "Route")
+
+    def reads(self, spec: HubSpec) -> list[tuple[str, str, str, str]]:
+        """See C(Exposure)."""
+        return [(_ROUTES, "Route", SERVICE, spec.namespace)]
 
     def objects(self, spec: HubSpec) -> list[Object]:
         """See C(Exposure)."""
@@ -226,7 +389,9 @@ class Route(Exposure):
         return spec.host or text((named(live, "Route").get("spec") or {}).get("host"))
 
 
-EXPOSURES: dict[str, Exposure] = {one.name: one for one in (Exposure(), NodePort(), LoadBalancer(), Ingress(), Route())}
+EXPOSURES: dict[str, Exposure] = {
+    one.name: one
+    for one in (Exposure(), NodePort(), LoadBalancer(), Ingress(), HAProxyIngress(), Traefik(), Contour(), GatewayApi(), Route())}
 
 
 def exposure_of(spec: HubSpec) -> Exposure:
@@ -235,7 +400,7 @@ def exposure_of(spec: HubSpec) -> Exposure:
 
 
 def objects(spec: HubSpec) -> list[Object]:
-    """Services, Ingress and Route of the hub. Only the first Service, for sites, may be published outside the cluster."""
+    """Services of the hub, and what passes TLS through to it. Only the first Service, for sites, may be published outside the cluster."""
     rendered = [fleet_service(spec)]
     internal = [(RUNTIME_SERVICE, "runtime", RUNTIME_PORT, "runtime")] if spec.is_process else []
     internal += [(METRICS_CONTROL, "control", METRICS_CONTROL_PORT, "metrics-control")] if spec.metrics.enabled else []

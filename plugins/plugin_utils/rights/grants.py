@@ -20,6 +20,7 @@ from ..base.kinds import group_of, plural_of
 from ..base.names import METRICS
 from ..base.object_names import SERVERAPP_POD
 from ..manifests import datasets, outputs, superlink, supernode
+from ..manifests.exposure import GATEWAY_GROUP, GatewayApi
 from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import NOTHING, NOWHERE, PROCESS, PartSpec
@@ -140,6 +141,9 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
     for need in (*TABLE[holder, part], *_rendered_needs(holder, spec), *dataset_needs(holder, spec), *_hub_needs(holder, spec)):
         if need.when(spec) and need.resource not in barred:
             found.setdefault(where[need.place], []).append(need)
+    if holder == CONTROLLER and isinstance(spec, HubSpec) and spec.exposure == GatewayApi.name:
+        reading = Need(FEDERATION, f"gateways.{GATEWAY_GROUP}", "get", "the address of the Gateway, and whether it takes the route", names=spec.gateway.name)
+        found.setdefault(spec.gateway_namespace, []).append(reading)
     return found
 
 

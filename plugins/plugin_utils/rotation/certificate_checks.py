@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..base.addresses import is_host, split_address
+from ..base.addresses import is_host, is_ip, split_address
 from ..manifests import exposure
 from ..manifests.exposure import exposure_of
 from ..pki import chain
@@ -76,21 +76,25 @@ class Routing:
 def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> Routing:
     """Where something in front of the gateway passes TLS through: the names by which it does not find the gateway. C(address): see C(verified_names).
 
-    What sites verify is also the name (SNI) of their handshake. A site that connects to a host of the Route or Ingress does not reach the gateway
-    by another one.
+    What sites verify is also the name (SNI) of their handshake. A site that connects to a host of the Route or Ingress, or to the address that is read
+    from the cluster, does not reach the gateway by another one.
     """
     found = Routing()
     names = exposure.routed_names(spec, address)
     lost: dict[tuple[str, str, bool], list[str]] = {}
+    own_address = "" if spec.superlink_address else _host(address)
     for site in (sites or [SiteNames("sites")]) if names else ():
         name, dialled = _verified(spec, address, site), _host(site.address or address)
-        if is_host(name) and not _is_among(name, names) and _is_among(dialled, names):
+        if is_host(name) and not _is_among(name, names) and (_is_among(dialled, names) or dialled == own_address):
             own = name != _verified(spec, address, SiteNames(site.site)) or dialled != _host(address)
             lost.setdefault((name, dialled, own), []).append(site.site)
     for (name, dialled, own), who in lost.items():
         link = f"connects to {dialled} and verifies {name}, but superlink_exposure {spec.exposure} finds the gateway by the name {names[0]} only"
         if own:
-            wrong = f"{link}. Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
+            remedy = "Set superlink_host of the hub to a name that leads there, or supernode_sidecar to true" if is_ip(name) else (
+                "Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
+            )
+            wrong = f"{link}. {remedy}"
             found.of_sites.update({site: f"{site}: {wrong} of this host" for site in who})
             found.warnings.append(f"{_people(who)}: {wrong} there; until then, the checks of these sites fail")
         else:

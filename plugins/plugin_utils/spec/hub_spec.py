@@ -142,6 +142,20 @@ class AddonSpec(PartSpec, OcmUse):
 
 
 @dataclass(frozen=True)
+class ParentGateway(Parsed):
+    """The Gateway to which a route is attached.
+
+    Attributes:
+        namespace: its namespace; empty for the SuperLink's.
+        section: the listener; empty for all that take the route.
+    """
+
+    name: Text = ""
+    namespace: Text = ""
+    section: Text = ""
+
+
+@dataclass(frozen=True)
 class Issuer(Parsed):
     """The issuer of cert-manager that signs."""
 
@@ -162,6 +176,7 @@ class HubSpec(FlowerSpec, OcmUse):
 
     Attributes:
         made_storage_size: that with which the volume of the database was made, found by the action C(certificates).
+        route_api: apiVersion of a TLSRoute, found by the check of the hub.
         outputs_claim: an existing claim for outputs; empty for one that is created.
         outputs_min_free: quantity; with less room than that, no run is submitted.
         tracking: server to which ServerApps report, and C(tracking_credentials) the names of the credentials for it that are in variables.
@@ -194,6 +209,8 @@ class HubSpec(FlowerSpec, OcmUse):
     external_traffic_policy: Text = ""
     load_balancer_class: Text = ""
     load_balancer_source_ranges: UnorderedTexts = field(default_factory=list)
+    gateway: Annotated[ParentGateway, parsed(ParentGateway)] = ParentGateway()
+    route_api: Text = "gateway.networking.k8s.io/v1"
     ingress_class: Text = ""
     ingress_annotations: Labels = field(default_factory=dict)
     route_annotations: Labels = field(default_factory=dict)
@@ -227,6 +244,11 @@ class HubSpec(FlowerSpec, OcmUse):
     def asks(self) -> str:
         """Whether the port for sites requests client certificates: C(required), C(optional) or C(none)."""
         return "none" if self.insecure else self.client_certificates
+
+    @property
+    def gateway_namespace(self) -> str:
+        """The namespace of the Gateway to which a route is attached."""
+        return self.gateway.namespace or self.namespace
 
     def names_of_certificate(self, must: Iterable[str] = ()) -> list[str]:
         """Names in a certificate of the gateway, DNS names first.

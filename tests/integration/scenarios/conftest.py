@@ -66,6 +66,7 @@ SUFFIXES = (
     "-federation-ca",
     "-helm",
     "-helm-ca",
+    "-infra",
     "-jobs",
     "-keys",
     "-lines",

@@ -36,6 +36,7 @@ KINDS = {
     "Pod": ("pods", True),
     "PersistentVolumeClaim": ("persistentvolumeclaims", True),
     "ClusterIssuer": ("clusterissuers", False),
+    "GatewayClass": ("gatewayclasses", False),
     "ValidatingWebhookConfiguration": ("validatingwebhookconfigurations", False),
     "MutatingWebhookConfiguration": ("mutatingwebhookconfigurations", False),
     "ClusterManager": ("clustermanagers", False),

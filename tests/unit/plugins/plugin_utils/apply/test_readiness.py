@@ -36,6 +36,28 @@ def routed(*said: tuple[str, str, str], host: str = "a.example.com") -> dict[str
     return route
 
 
+def attached(*reports: dict[str, str], gateway: str = "public", seen: int = 2, **spec: Any) -> dict[str, Any]:
+    """A TLSRoute with what controllers say of it: condition -> status, for each of them."""
+    route = obj("gateway.networking.k8s.io/v1", "TLSRoute", {"parentRefs": [{"name": "public", "namespace": "infra", "sectionName": "tls"}]})
+    route["status"] = {
+        "parents": [
+            {
+                "parentRef": {"name": gateway, "namespace": "infra", "sectionName": "tls"},
+                "conditions": [{"type": kind, "status": status, "observedGeneration": seen, "reason": "Because"} for kind, status in report.items()],
+            }
+            for report in reports
+        ]
+    }
+    return route
+
+
+def proxied(status: str, seen: int = 2, **more: Any) -> dict[str, Any]:
+    one = {"type": "Valid", "status": status, "observedGeneration": seen, **more}
+    return obj("projectcontour.io/v1", "HTTPProxy", {}, conditions=[one])
+
+
+NOT_TAKEN = "Gateway infra/public has not taken it: "
+TAKEN = {"Accepted": "True", "ResolvedRefs": "True"}
 SEEN = {"observedGeneration": 2}
 STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", message="no progress")
 
@@ -107,6 +129,22 @@ def site(conditions: list[dict[str, str]]) -> dict[str, Any]:
         (
             routed(("a.example.com", "False", "route b already exposes it")),
             "router default refuses host a.example.com: HostAlreadyClaimed: route b already exposes it",
+        ),
+        (attached(TAKEN), ""),
+        (attached({"Accepted": "False", "ResolvedRefs": "True"}, TAKEN), ""),
+        (attached(), f"{NOT_TAKEN}no controller has reported on it. Does the controller of its class run?"),
+        (attached(TAKEN, gateway="other"), f"{NOT_TAKEN}no controller has reported on it. Does the controller of its class run?"),
+        (attached({"Accepted": "False", "ResolvedRefs": "True"}), f"{NOT_TAKEN}Accepted is False (Because)"),
+        (
+            attached({"Accepted": "True", "ResolvedRefs": "True"}, seen=1),
+            f"{NOT_TAKEN}its controller has not judged Accepted of generation 2 yet; its controller has not judged ResolvedRefs of generation 2 yet",
+        ),
+        (attached({"Accepted": "True"}), f"{NOT_TAKEN}its controller has not judged ResolvedRefs of generation 2 yet"),
+        (proxied("True"), ""),
+        (proxied("True", seen=1), "its controller has not judged Valid of generation 2 yet"),
+        (
+            proxied("False", reason="ErrorPresent", errors=[{"reason": "DuplicateVhost", "message": "fqdn is used"}]),
+            "Valid is False (ErrorPresent); DuplicateVhost: fqdn is used",
         ),
         # What a router said of a host that the Route had before.
         (routed(("old.example.com", "True", "")), "no router has admitted host a.example.com"),

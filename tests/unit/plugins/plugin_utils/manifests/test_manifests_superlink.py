@@ -94,6 +94,14 @@ CASES = {
         "renew_before": "30d",
     },
     "ingress": {"exposure": "ingress", "host": "flower.example.com", "ingress_class": "nginx"},
+    "haproxy-ingress": {"exposure": "haproxy_ingress", "host": "flower.example.com", "ingress_class": "haproxy"},
+    "traefik": {"exposure": "traefik", "host": "flower.example.com", "ingress_class": "traefik"},
+    "contour": {"exposure": "contour", "host": "flower.example.com", "ingress_annotations": {"external-dns/owner": "ml"}},
+    "gateway-api": {
+        "exposure": "gateway_api",
+        "superlink_address": "192.0.2.9:443",
+        "gateway": {"name": "public", "namespace": "infra", "section": "tls"},
+    },
     "own-pods": {
         f"{part}{key}": value
         for part in ("", "serverapp_")
@@ -190,7 +198,7 @@ def test_front_objects_are_part_of_all_objects(name, superlink_spec):
     assert all(obj in everything for obj in front)
     # A Secret of the next step belongs to the ConfigMap.
     own = {"ConfigMap"} if "metrics" in CASES[name] else set()
-    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "Route"} | own
+    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "IngressRouteTCP", "HTTPProxy", "TLSRoute", "Route"} | own
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -91,6 +91,15 @@ def test_golden_of_the_hub(name, superlink_spec, golden):
     golden(f"rights-superlink-{name}", rights_objects("superlink", superlink_spec(**HUB[name]), settings))
 
 
+def test_the_gateway_is_read_and_the_route_is_ours(parsed_hub):
+    spec = parsed_hub(exposure="gateway_api", gateway={"name": "public", "namespace": "infra"})
+    found = controller_rights("superlink", spec, "flower-ca", works=WORKS)
+    assert list(map(str, found["infra"])) == ["get gateways.gateway.networking.k8s.io in namespace infra (public)"]
+    verbs = {right.verb for right in found["flower"] if right.resource == "tlsroutes"}
+    assert verbs == {"get", "list", "create", "patch", "delete"}
+    assert "infra" not in controller_rights("superlink", parsed_hub(exposure="traefik", host="a.example"), "flower-ca", works=WORKS)
+
+
 def test_a_hub_with_sites_behind_both_gets_the_rights_for_both(superlink_spec, parsed_hub):
     def given(**ways):
         found = controller_rights("superlink", parsed_hub(**ways), "flower-ca", works=WORKS)

@@ -75,6 +75,9 @@ ROUTED, OWN = "superlink-flower.apps.example", "flower.example"
         ({"exposure": "route", "host": OWN, "server_name": OWN, "superlink_address": f"{ROUTED}:443"}, f"{ROUTED}:443", SiteNames("a"), ""),
         # It may be an alias of the router, or another way to the gateway.
         ({"exposure": "ingress", "host": ROUTED, "superlink_address": f"{OWN}:443"}, f"{OWN}:443", SiteNames("a"), ""),
+        # Of a Gateway, sites know the IP address, and find what is behind it by the name that sidecars verify.
+        ({"exposure": "gateway_api", "gateway": {"name": "public"}}, IP, SiteNames("a"), ""),
+        ({"exposure": "gateway_api", "gateway": {"name": "public"}, "server_name": OWN}, IP, SiteNames("a"), ""),
         # These are not behind the router.
         ({"exposure": "route", "server_name": OWN}, f"{ROUTED}:443", SiteNames("a", address="skupper:9092"), ""),
         ({"exposure": "route", "server_name": OWN}, f"{ROUTED}:443", SiteNames("a", sidecar=False), ""),
@@ -93,6 +96,14 @@ def test_a_name_in_the_variables_of_one_site_is_the_fault_of_that_site(parsed_hu
     found = certificate_checks.routing(parsed_hub(superlink_address="", exposure="route"), f"{ROUTED}:443", sites)
     assert found.faults == [] and list(found.of_sites) == ["b"] and "Correct supernode_server_name" in found.of_sites["b"]
     assert len(found.warnings) == 1 and found.warnings[0].startswith("b: ")
+
+
+def test_a_supernode_that_connects_to_a_gateway_itself_needs_a_name(parsed_hub):
+    """It sends no name in the handshake with an IP address."""
+    spec = parsed_hub(superlink_address="", exposure="gateway_api", gateway={"name": "public"})
+    found = certificate_checks.routing(spec, IP, [SiteNames("a"), SiteNames("b", sidecar=False)])
+    assert found.faults == [] and list(found.of_sites) == ["b"]
+    assert "Set superlink_host of the hub to a name that leads there, or supernode_sidecar to true" in found.of_sites["b"]
 
 
 def test_a_name_that_a_patch_adds_to_an_ingress_leads_to_the_gateway(parsed_hub):
