@@ -109,7 +109,7 @@ published: stage ## Flower's examples as they are published: each is run, and it
 	@cd $(STAGED) && study=$$(python tools/environment.py study) && "$$study" -m pytest -q $(TIMES)/published.xml $(PUBLISHED)
 
 vision: stage ## tests of the example with PyTorch, in an environment of its own (3 GB once); prints what a run costs
-	@cd $(STAGED) && vision=$$(python tools/environment.py vision) && "$$vision" -m pytest -q $(TIMES)/vision.xml $(VISION)
+	@cd $(STAGED) && vision=$$(python tools/environment.py vision) && OMP_NUM_THREADS=1 "$$vision" -m pytest -q $(TIMES)/vision.xml $(VISION)
 
 events: stage ## tests of the rulebooks, with ansible-rulebook in an environment of its own
 	@cd $(STAGED) && bash $(CURDIR)/tools/java.sh && eda=$$(python tools/environment.py eda) && "$$eda" -m pytest -q $(TIMES)/events.xml tests/events
