@@ -15,6 +15,7 @@ LANES   ?= 2
 WORKERS := -n $(LANES) --dist loadfile --no-loadscope-reorder
 TIMES   := --durations=10 --junitxml=$(BUILD)/times
 PUBLISHED := tests/examples/test_published_apps.py
+VISION := tests/examples/test_vision.py
 # Workers of the unit tests.
 UNIT    ?= -n 2
 # How much pytest prints while it runs on the fleet.
@@ -36,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down role-files lint sanity unit playbooks published lowest examples events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down role-files lint sanity unit playbooks published lowest examples vision events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -102,10 +103,13 @@ lowest: stage ## unit tests of what calls other packages, with the lowest versio
 
 examples: stage ## tests of the example app, and of what Flower itself reads, in an environment with Flower and scikit-learn
 	@cd $(STAGED) && study=$$(python tools/environment.py study) && \
-	  "$$study" -m pytest -q $(TIMES)/examples.xml --ignore=$(PUBLISHED) tests/examples
+	  "$$study" -m pytest -q $(TIMES)/examples.xml --ignore=$(PUBLISHED) --ignore=$(VISION) tests/examples
 
 published: stage ## Flower's examples as they are published: each is run, and its model fetched
 	@cd $(STAGED) && study=$$(python tools/environment.py study) && "$$study" -m pytest -q $(TIMES)/published.xml $(PUBLISHED)
+
+vision: stage ## tests of the example with PyTorch, in an environment of its own (3 GB once); prints what a run costs
+	@cd $(STAGED) && vision=$$(python tools/environment.py vision) && OMP_NUM_THREADS=1 "$$vision" -m pytest -q $(TIMES)/vision.xml $(VISION)
 
 events: stage ## tests of the rulebooks, with ansible-rulebook in an environment of its own
 	@cd $(STAGED) && bash $(CURDIR)/tools/java.sh && eda=$$(python tools/environment.py eda) && "$$eda" -m pytest -q $(TIMES)/events.xml tests/events

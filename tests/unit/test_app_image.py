@@ -50,16 +50,25 @@ def test_the_example_is_an_app_that_declares_its_packages(tmp_path: Path) -> Non
         assert "scikit-learn>=1.5" in listed(side, EXAMPLE / "pyproject.toml", tmp_path)
 
 
-@pytest.mark.parametrize("side", SIDES)
-def test_the_version_of_flower_is_that_of_the_roles(side: str) -> None:
-    text = (EXAMPLE / f"Containerfile.{side}app").read_text(encoding="utf-8")
-    (version,) = re.findall(r"^ARG FLOWER_VERSION=(.+)$", text, re.MULTILINE)
+CONTAINERFILES = pytest.mark.parametrize(
+    "file", sorted(ROOT.glob("examples/*/Containerfile*")), ids=lambda file: f"{file.parent.name}-{file.name}"
+)
+
+
+@CONTAINERFILES
+def test_the_version_of_flower_is_that_of_the_roles(file: Path) -> None:
+    (version,) = re.findall(r"^ARG FLOWER_VERSION=(.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     assert version == role_options("supernode")["supernode_version"]["default"]
 
 
-@pytest.mark.parametrize(
-    "file", sorted(ROOT.glob("examples/*/Containerfile*")), ids=lambda file: f"{file.parent.name}-{file.name}"
-)
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in ROOT.glob("examples/*/pyproject.toml")))
+def test_each_example_is_an_app_that_can_be_submitted(name: str) -> None:
+    app = apps.load(ROOT / "examples" / name)
+    assert app.name == f"federated-flower/{name}" and "flwr" in {one.name for one in packages.declared(app)}
+    assert {"num-server-rounds", "min-nodes"} <= set(app.defaults)
+
+
+@CONTAINERFILES
 def test_credentials_of_an_index_do_not_stay_in_an_image(file: Path) -> None:
     """pip reads them where they are mounted for this one step."""
     steps = re.findall(r"^RUN (?:.*\\\n)*.*", file.read_text(encoding="utf-8"), re.MULTILINE)
