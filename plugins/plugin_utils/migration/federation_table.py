@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of each field of flower-operator's resource Federation: the one table, which the filter uses and the guide prints.
+"""What becomes of each field of flower-operator's resource Federation: the one table, which the filter uses and docs/converted_parameters.md has.
 
 The fields are those of C(flwr.exalsius.ai/v1) at commit C(bc0c510) of exalsius/flower-operator.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of each parameter of Flower's Helm charts: the one table, which the filters use and the guide prints.
+"""What becomes of each parameter of Flower's Helm charts: the one table, which the filters use and docs/converted_parameters.md has.
 
 Names and defaults are those of the charts' documentation for their image tag 1.29.0.
 """

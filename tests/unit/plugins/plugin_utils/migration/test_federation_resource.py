@@ -28,7 +28,7 @@ from ansible_collections.federated.flower.tests.unit.specs import superlink_obje
 ROOT = Path(__file__).resolve().parents[5]
 GIVEN = yaml.safe_load((ROOT / "tests/unit/cases/federation-fields.yaml").read_text(encoding="utf-8"))
 EXAMPLES = ROOT / "tests/integration/scenarios/federation"
-GUIDE = ROOT / "docs/docsite/rst/guide_convert.rst"
+TABLES = ROOT / "docs/converted_parameters.md"
 IN_POOL = "supernodes.pools[]."
 NAMES = [
     *GIVEN["spec"],
@@ -464,10 +464,10 @@ def test_secrets_of_further_containers_are_nowhere(field: str, variable: dict[st
         assert entry["result"] == "refused" and variable["name"] in entry["why"]
 
 
-def test_the_guide_prints_every_row() -> None:
-    text = GUIDE.read_text(encoding="utf-8")
+def test_the_documentation_has_every_row() -> None:
+    text = TABLES.read_text(encoding="utf-8")
     for row in FIELDS:
-        assert f"   * - ``{row.name}``\n     - {row.destination}\n" in text, row.name
+        assert f"\n| `{row.name}` | {row.destination} |\n" in text, row.name
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\r", "\x85", "\u2028"])
