@@ -13,6 +13,9 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
+    This module is a step of the roles C(federated.flower.skupper_site), C(federated.flower.skupper_listener) and C(federated.flower.skupper_link). Its
+    options may change in any release.
+  - >-
     A host has up to three parts in the network of Skupper (2.2.1 or later): the Site of its namespace, the Listener of a site or the Connector of the
     hub, and the link of a site to the hub. Each is that of a role: C(federated.flower.skupper_site), C(federated.flower.skupper_listener) and
     C(federated.flower.skupper_link). Options that a task leaves out are what the variables of that role say.

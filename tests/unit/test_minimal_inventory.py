@@ -21,7 +21,7 @@ GUIDE = "docs/docsite/rst/guide_start.rst"
 WITHOUT = {
     f"ansible.builtin.{name}"
     for name in (
-        "add_host", "assert", "debug", "fail", "group_by", "import_role", "include_role", "include_tasks", "meta", "set_fact", "set_stats",
+        "add_host", "assert", "debug", "fail", "group_by", "import_role", "import_tasks", "include_role", "include_tasks", "meta", "set_fact", "set_stats",
     )
 }  # fmt: skip
 LISTS = ("tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always")

@@ -37,8 +37,8 @@ display = Display()
 
 ROLE = "supernode"
 # Variables of the role supernode that are no part of the specification.
-_PREFIX, APART = "supernode_", ("hub", "state", "wait_timeout", "partitions", "repartition", "claim", "ocm_trust_labels")
-_CHECKED = ("state", "wait_timeout", "partitions")
+_PREFIX, APART = "supernode_", ("hub", "state", "superlink", "wait_timeout", "partitions", "repartition", "claim", "ocm_trust_labels")
+_CHECKED = ("state", "superlink", "wait_timeout", "partitions")
 # Facts of the play that are not in a host's own variables.
 _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
 # A thread costs next to nothing; most of the time of a site is waiting.

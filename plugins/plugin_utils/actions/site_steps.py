@@ -22,7 +22,7 @@ from ..flower.cli import FlowerCLI
 from ..kube.client import Cluster
 from ..manifests import supernode
 from ..marks import proof
-from ..rotation import conditions, restart
+from ..rotation import outdated_pods, restart_conditions
 from ..sites.site import Site
 from ..state.ledger import Ledger
 from .fleet_action import FleetAction
@@ -154,8 +154,8 @@ class SiteRestart(FleetAction):
             def one(name: str) -> None:
                 cluster, place, pods = found[name]
                 if not self.check:
-                    conditions.wait_no_run(cli, wait, self.say, _RESTART_WAIT)
-                    restart.replace(cluster, place, federation, pods, seconds, partial(self.note, name))
+                    restart_conditions.wait_no_run(cli, wait, self.say, _RESTART_WAIT)
+                    outdated_pods.replace_pods(cluster, place, federation, pods, seconds, partial(self.note, name))
                     self._await_online(name, cli, ledger, seconds, outcomes)
                 outcomes[name].changed = True
                 outcomes[name].msg = f"restarted {', '.join(pod['metadata']['name'] for pod in pods)}"
@@ -174,7 +174,7 @@ class SiteRestart(FleetAction):
     def _await_online(name: str, cli: FlowerCLI, ledger: Ledger, seconds: int, outcomes: Outcomes) -> None:
         """Wait for the SuperNodes of a site; the hub has none."""
         deadline = time.monotonic() + seconds
-        while away := conditions.away([name], *ledger.read_sites(), ledger.read_book(), cli.nodes()):
+        while away := restart_conditions.offline_of([name], *ledger.read_sites(), ledger.read_book(), cli.nodes()):
             if time.monotonic() > deadline:
                 raise ClusterError(f"its SuperNodes were restarted and are not online after {seconds} s: {away[name]}")
             outcomes.go_on()

@@ -40,6 +40,8 @@ HUB = [
     {"exposure": "node_port"},
     {"exposure": "route", "host": "hub.example.com"},
     {"exposure": "ingress", "host": "hub.example.com"},
+    *({"exposure": exposure, "host": "hub.example.com"} for exposure in ("traefik", "contour")),
+    {"exposure": "gateway_api", "host": "hub.example.com", "gateway": {"name": "public"}},
     {"certificates_source": "cert_manager", "issuer": {"name": "x"}},
     {"protect_runs": True},
     {"protect_runs": True, "isolation": "subprocess"},
