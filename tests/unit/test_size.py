@@ -18,11 +18,12 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 27_000,
-    "superlink": 28_400,
+    "rotation": 27_350,
+    "superlink": 28_550,
+    "superlink_backup": 20_200,
     "superlink_standby": 22_300,
-    "supernode": 25_900,
-    "takeover": 20_450,
+    "supernode": 26_450,
+    "takeover": 20_600,
 }
 
 
