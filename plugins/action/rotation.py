@@ -95,7 +95,7 @@ class ActionModule(SiteCheck, SiteDeployment):
                 f"cert_rotation_rotate: {wanted} is of a hub, and the inventory has none (supernode_superlink): only supernode_keys can be rotated. For "
                 "a new CA of the SuperLink, set supernode_superlink.ca to the former and the new one, and run federated.flower.site."
             )
-        found = {"changed": False, "todo": [], "reasons": [], "msg": "nothing is known to be due: the SuperLink is not in the inventory"}
+        found: dict[str, Any] = {"changed": False, "todo": [], "reasons": [], "msg": "nothing is known to be due: the SuperLink is not in the inventory"}
         if wanted == DUE or params["state"] == DUE:
             self.say(found["msg"])
             return found

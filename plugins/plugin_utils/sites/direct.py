@@ -163,8 +163,9 @@ class Backend(SiteBackend):
     def remove_apps(self, seconds: float) -> StepResult:
         """See C(site.SiteBackend)."""
         apps = [item for item in supernode.clientapps(self.site.spec.complete()) if clientapp.is_one(item)]
-        options = {"own_only": True, "check": self.run.check, "show_diff": self.run.show_diff, "wait": True, "wait_timeout": seconds}
-        return StepResult.of(apply_objects(self.cluster, apps, state="absent", **options))
+        check, diff = self.run.check, self.run.show_diff
+        gone = apply_objects(self.cluster, apps, state="absent", own_only=True, check=check, show_diff=diff, wait=True, wait_timeout=seconds)
+        return StepResult.of(gone)
 
     def _apply(
         self,
