@@ -259,11 +259,11 @@ def test_a_run_learns_and_says_with_what(run: Any, capsys: pytest.CaptureFixture
     cpu, peak = time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert done.metrics["5"]["accuracy"] > 0.95 and done.metrics["5"]["loss"] < done.metrics["1"]["loss"]
     assert sorted(path.name for path in (done.folder / "checkpoints").iterdir()) == [f"round-000{number}.pt" for number in range(1, 6)]
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("round ")]
-    assert len(told) == 5 and told[4].startswith(f"round 5: accuracy {done.metrics['5']['accuracy']:.4f}")
-    assert "on 360 held-out images; site-0 719 images in" in told[4] and "(cpu, float32), site-1 718 images in" in told[4]
+    reported = [line for line in capsys.readouterr().out.splitlines() if line.startswith("round ")]
+    assert len(reported) == 5 and reported[4].startswith(f"round 5: accuracy {done.metrics['5']['accuracy']:.4f}")
+    assert "on 360 held-out images; site-0 719 images in" in reported[4] and "(cpu, float32), site-1 718 images in" in reported[4]
     with capsys.disabled():
-        print(f"\n5 rounds, two SuperNodes, one process: {begun:.0f} s of CPU to start, {cpu:.1f} s for the run, peak {peak:.0f} MiB:", *told, sep="\n")
+        print(f"\n5 rounds, two SuperNodes, one process: {begun:.0f} s of CPU to start, {cpu:.1f} s for the run, peak {peak:.0f} MiB:", *reported, sep="\n")
 
 
 def test_a_run_that_was_killed_and_resumed_ends_as_one_that_was_not(run: Any) -> None:
@@ -334,6 +334,6 @@ def test_flowers_own_programs_train_it(federation: Any, capsys: pytest.CaptureFi
     scored = subprocess.run(["sh", "-c", command], cwd=APP, env={**os.environ, "PYTHONPATH": ""}, capture_output=True, text=True, check=True)
     assert scored.stdout.startswith(f"{{'accuracy': {said['accuracy']}"), scored.stdout
 
-    told = [line for line in log.splitlines() if line.startswith(("round ", "model: ")) or "memory-mib" in line]
+    reported = [line for line in log.splitlines() if line.startswith(("round ", "model: ")) or "memory-mib" in line]
     with capsys.disabled():
-        print(f"\n5 rounds: accuracy {said['accuracy']:.4f}, {took:.0f} s, {cpu:.0f} s of CPU", *told, sep="\n")
+        print(f"\n5 rounds: accuracy {said['accuracy']:.4f}, {took:.0f} s, {cpu:.0f} s of CPU", *reported, sep="\n")

@@ -95,8 +95,8 @@ def main(grid: Grid, context: Context) -> None:
             checkpoints.save_round(folder / "checkpoints", checkpoints.Checkpoint(weights, done))
             (folder / "metrics.json").write_text(json.dumps(metrics, indent=2), encoding="utf-8")
         if number:
-            told = f"accuracy {found['accuracy']:.4f}, loss {found['loss']:.4f} on {len(measured_with)} held-out images"
-            print(f"round {done}: {told}; {strategy.nodes}", flush=True)
+            reported = f"accuracy {found['accuracy']:.4f}, loss {found['loss']:.4f} on {len(measured_with)} held-out images"
+            print(f"round {done}: {reported}; {strategy.nodes}", flush=True)
         return MetricRecord(found)
 
     result = strategy.start(
