@@ -61,7 +61,7 @@ class ActionModule(FleetReader):
                 for line in lines:
                     self.say(line)
             if params["follow"] and not self.check:
-                follow(opened, params["follow"], lambda words: self.say(without_vaulted(words)), outcomes.go_on)
+                follow(opened, params["follow"], lambda words: self.say(without_vaulted(words)), outcomes.require_playbook)
         finally:
             for reader in (reader for listed in readers.values() for reader in listed):
                 reader.cluster.close()

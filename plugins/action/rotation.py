@@ -97,7 +97,7 @@ class ActionModule(SiteCheck, SiteDeployment):
             )
         found: dict[str, Any] = {"changed": False, "todo": [], "reasons": [], "msg": "nothing is known to be due: the SuperLink is not in the inventory"}
         if wanted == DUE or params["state"] == DUE:
-            self.say(found["msg"])
+            self.say(str(found["msg"]))
             return found
         playing = self.task_vars["ansible_play_hosts"]
         names = [name for name in site_hosts(self) if name in playing] or playing

@@ -177,5 +177,5 @@ class SiteRestart(FleetAction):
         while away := restart_conditions.offline_of([name], *ledger.read_sites(), ledger.read_book(), cli.nodes()):
             if time.monotonic() > deadline:
                 raise ClusterError(f"its SuperNodes were restarted and are not online after {seconds} s: {away[name]}")
-            outcomes.go_on()
+            outcomes.require_playbook()
             time.sleep(_PAUSE)
