@@ -101,7 +101,7 @@ def test_a_restart_waits_for_runs(fed):
     before = {(context, name): fed.lives(context, name=name) for context, name in places}
     run, release = fed.hold(**{"num-server-rounds": 1})
     shown = fed.play("restart", "--limit", "hub,site-b", "--check").messages()
-    assert "hub: restarted serverapp-0" in shown and "site-b: restarted supernode-gpu-0" in shown
+    assert "hub: restarted serverapp-0" in shown and "site-b: restarted supernode-gpu-" in shown
     assert "flower_restart_wait" in fed.play("restart", "--limit", "site-b", "-e", "flower_restart_wait=0", rc=2).messages(failed=True)
     restart = fed.start("restart", "--limit", "hub,site-b")
     fed.wait_for_output(restart, f"waiting for run {run}")
@@ -185,7 +185,8 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
     run, finish = fed.begin(**{"num-server-rounds": 4})
     assert finish().rc == 0
     of_run = log_lines(fed.play("logs", "-e", f"flower_run_id={run}"))
-    assert any(" hub serverapp-0/" in line for line in of_run) and any(" site-a supernode-cpu-" in line for line in of_run), of_run
+    places = {" ".join(line.split()[1:3]) for line in of_run}
+    assert any(place.startswith("hub serverapp-0/") for place in places) and any(place.startswith("site-a supernode-cpu-") for place in places), places
     failed = fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"fail": True}}), rc=2)
     assert "told to fail" in failed.messages()
     fed.settled = False
