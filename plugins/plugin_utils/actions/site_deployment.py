@@ -46,7 +46,7 @@ class SiteDeployment(FleetAction):
         if apps_alone:
             self._read_app_options(sites, outcomes)
             sites = self._remove_apps(sites, outcomes)
-        others = {name: sites[name] for name in outcomes.good() if sites[name].has_other_superlink}
+        others = {name: site for name, site in sites.items() if site.has_other_superlink and not outcomes[name].failed}
         if others:
             other_superlink.deploy(self, others, self.reach(others), outcomes, renew=KEYS in renew, apps_alone=apps_alone)
         sites = {name: site for name, site in sites.items() if name not in others}
