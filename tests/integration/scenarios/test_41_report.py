@@ -186,7 +186,8 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
     assert finish().rc == 0
     of_run = log_lines(fed.play("logs", "-e", f"flower_run_id={run}"))
     places = {" ".join(line.split()[1:3]) for line in of_run}
-    assert any(place.startswith("hub serverapp-0/") for place in places) and any(place.startswith("site-a supernode-cpu-") for place in places), places
+    # Flower sends what a ServerApp prints to the SuperLink.
+    assert any(place.startswith("hub superlink-0/") for place in places) and any(place.startswith("site-a supernode-cpu-") for place in places), places
     failed = fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"fail": True}}), rc=2)
     assert "told to fail" in failed.messages()
     fed.settled = False
