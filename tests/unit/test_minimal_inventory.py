@@ -42,7 +42,7 @@ FILES = sorted(path.relative_to(ROOT).as_posix() for place in ("playbooks", "rol
 @pytest.mark.parametrize("file", [one for one in FILES if not one.startswith("roles/awx/")])  # awx.yml runs on localhost
 def test_no_task_needs_a_connection_to_a_host(file: str) -> None:
     found = list(tasks(yaml_file(file)))
-    assert {name for name, is_local in found if not is_local} - WITHOUT - {name for name, _ in found if name.startswith("federated.flower.")} == set()
+    assert {name for name, is_local in found if not is_local} - WITHOUT - {name for name, _is_local in found if name.startswith("federated.flower.")} == set()
 
 
 def test_each_module_is_an_action() -> None:

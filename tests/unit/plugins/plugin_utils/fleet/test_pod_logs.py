@@ -55,7 +55,7 @@ class Site:
 
 def reader(site: Site, **wanted: Any) -> Reader:
     place = Place("site", "flower", "flower", pod_logs.OF_SITE)
-    return Reader(cast("Cluster", site), place, Wanted(**{"lines": 10, **wanted}))
+    return Reader(cast(Cluster, site), place, Wanted(**{"lines": 10, **wanted}))
 
 
 def texts(one: Reader) -> list[str]:

@@ -99,17 +99,17 @@ def test_one_that_was_not_waited_for_is_not_said_to_be(monkeypatch: pytest.Monke
 
 
 def test_a_supernode_is_registered_with_its_name_and_location() -> None:
-    steps: list[Mapping[str, Any]] = []
+    sent: list[Mapping[str, Any]] = []
 
     class Recorded(cli.FlowerCLI):
-        def do(self, steps_: Sequence[Mapping[str, Any]], **_more: Any) -> list[cli.Answer]:  # type: ignore[override]
-            steps.extend(steps_)
+        def do(self, steps: Sequence[Mapping[str, Any]], **_more: Any) -> list[cli.Answer]:  # type: ignore[override]
+            sent.extend(steps)
             return []
 
     hub = Recorded(SimpleNamespace(name="hub"), "flower")  # type: ignore[arg-type]
     hub.register(["k", "l"], [("site-a/cpu/0", "-33.9,18.4"), ("site-b/cpu/0", "")])
     hub.register(["m"])
-    assert [step["command"] for step in steps] == [
+    assert [step["command"] for step in sent] == [
         ["supernode", "register", "@FOLDER@/0.pub", "--name=site-a/cpu/0", "--location=-33.9,18.4", "hub", "--format", "json"],
         ["supernode", "register", "@FOLDER@/1.pub", "--name=site-b/cpu/0", "hub", "--format", "json"],
         ["supernode", "register", "@FOLDER@/0.pub", "hub", "--format", "json"],
