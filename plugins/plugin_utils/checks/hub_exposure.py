@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base.certificate_names import next_server_name
+from ..base.foreign_data import cleaned
 from ..base.problems import Problem, warning
 from ..base.values import text
 from ..kube.api_errors import Forbidden, NotServed
@@ -22,6 +23,7 @@ from ..spec.hub_spec import HubSpec
 
 _CLASSES = ("networking.k8s.io/v1", "IngressClass")
 _SHOWN = 8  # objects of a kind in a message
+_MESSAGE = 600  # characters of what a controller says
 _DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 _LEGACY_CLASS = "kubernetes.io/ingress.class"
 
@@ -99,7 +101,7 @@ def _not_accepted(status: Mapping[str, Any], generation: Any) -> str | None:
     """Reason and message where the condition Accepted is False, empty where it is True; None while no controller has judged this generation."""
     for one in status.get("conditions") or []:
         if one.get("type") == "Accepted" and one.get("observedGeneration", generation) == generation and one.get("status") != "Unknown":
-            return "" if one.get("status") == "True" else f"{one.get('reason')}: {one.get('message')}"
+            return "" if one.get("status") == "True" else cleaned(f"{one.get('reason')}: {one.get('message')}", _MESSAGE)
     return None
 
 

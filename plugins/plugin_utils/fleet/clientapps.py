@@ -7,16 +7,35 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
 from ..base.object_names import BUNDLE
 from ..manifests import supernode
-from ..sites.site import StepResult
+from ..sites.site import Site, SiteBackend, StepResult
 from ..state import records, site_indexes
 from .deploy import Rollout
+from .outcome import Outcomes
 
 _STAY = "its ClientApps stay as they are: according to the hub, the site"
+
+
+def apply_apps(backend: SiteBackend, site: Site, gate: Callable[[], None], outcomes: Outcomes) -> StepResult:
+    """Deploy those of one site; its outcome says what became of them. C(gate): called before pods are replaced.
+
+    Raises:
+        ClusterError: they could not be deployed.
+    """
+    if not site.spec.has_separate_clientapps:
+        outcomes[site.name].msg = "its ClientApps run beside its SuperNodes"
+        return StepResult()
+    done = backend.apply_apps(supernode.clientapps(site.spec), gate, site.seconds)
+    outcomes.add(site.name, done)
+    outcomes[site.name].msg = done.msg
+    if done.failed:
+        raise ClusterError(done.msg)
+    return done
 
 
 def deploy_apps(rollout: Rollout) -> None:
@@ -24,16 +43,7 @@ def deploy_apps(rollout: Rollout) -> None:
     sites, outcomes = rollout.sites, rollout.outcomes
 
     def one(name: str) -> StepResult:
-        site = sites[name]
-        if not site.spec.has_separate_clientapps:
-            outcomes[name].msg = "its ClientApps run beside its SuperNodes"
-            return StepResult()
-        done = rollout.backends[name].apply_apps(supernode.clientapps(site.spec), lambda: rollout.wait_no_run(site), site.seconds)
-        outcomes.add(name, done)
-        outcomes[name].msg = done.msg
-        if done.failed:
-            raise ClusterError(done.msg)
-        return done
+        return apply_apps(rollout.backends[name], sites[name], lambda: rollout.wait_no_run(sites[name]), outcomes)
 
     rollout.detect_platforms()
     _refuse_other_pools(rollout)

@@ -23,6 +23,7 @@ from ..checks.site_rules import render_problems
 from ..kube.client import Cluster
 from ..manifests import supernode
 from ..sites.site import ACCEPTED_SECONDS, Facts, KeyResult, Restart, Site, SiteBackend
+from .clientapps import apply_apps
 from .outcome import Outcome, Outcomes, RecordedRun
 
 _SHOWN = 5
@@ -72,7 +73,7 @@ def deploy(
         complete(site, backend.cluster)
         require(render_problems(site.spec))
         if apps_alone:
-            _deploy_apps(backend, site, outcomes)
+            apply_apps(backend, site, lambda: None, outcomes)
             return
         keys = _make_keys(run, backend, site, (), outcomes)
         done = backend.apply(supernode.objects(site.spec), lambda: None)
@@ -104,17 +105,6 @@ def deploy(
             outcome.warnings.append(named_hosts(name, words.strip()))
 
     outcomes.each(one, sites)
-
-
-def _deploy_apps(backend: SiteBackend, site: Site, outcomes: Outcomes) -> None:
-    if not site.spec.has_separate_clientapps:
-        outcomes[site.name].msg = "its ClientApps run beside its SuperNodes"
-        return
-    done = backend.apply_apps(supernode.clientapps(site.spec), lambda: None, site.seconds)
-    outcomes.add(site.name, done)
-    outcomes[site.name].msg = done.msg
-    if done.failed:
-        raise ClusterError(done.msg)
 
 
 def _make_keys(run: RecordedRun, backend: SiteBackend, site: Site, dead: Sequence[str], outcomes: Outcomes) -> KeyResult:

@@ -176,18 +176,18 @@ def merge(found: Iterable[Iterable[Line]]) -> list[Line]:
     return sorted((line for lines in found for line in lines), key=lambda line: line.at)
 
 
-def follow(readers: Sequence[Reader], seconds: float, show: Callable[[str], None], go_on: Callable[[], None]) -> None:
+def follow(readers: Sequence[Reader], seconds: float, show: Callable[[str], None], require_playbook: Callable[[], None]) -> None:
     """Show new lines for some seconds. Each cluster is asked every second; one that does not answer keeps no other one back.
 
     Args:
         show: shows a line, or a note.
-        go_on: raises an error when the playbook has ended.
+        require_playbook: raises an error when the playbook has ended.
     """
     found: queue.SimpleQueue[list[Line] | str] = queue.SimpleQueue()
     end = threading.Event()
 
     def ask(reader: Reader) -> None:
-        told: set[str] = set(reader.notes)
+        shown: set[str] = set(reader.notes)
         while not end.is_set():
             begun = time.monotonic()
             words = ""
@@ -198,8 +198,8 @@ def follow(readers: Sequence[Reader], seconds: float, show: Callable[[str], None
             except DATA_FAULTS as error:
                 words = f"{reader.place.host}: {unexpected(error)}"
             for note in [*([words] if words else []), *reader.notes]:
-                if note not in told:
-                    told.add(note)
+                if note not in shown:
+                    shown.add(note)
                     found.put(note)
             end.wait(max(_PAUSE - (time.monotonic() - begun), 0.1))
 
@@ -209,7 +209,7 @@ def follow(readers: Sequence[Reader], seconds: float, show: Callable[[str], None
             asked = [pool.submit(ask, reader) for reader in readers]
             while time.monotonic() < deadline and not all(one.done() for one in asked):
                 time.sleep(min(_SHOWN, max(deadline - time.monotonic(), 0)))
-                go_on()
+                require_playbook()
                 new = [found.get() for _one in range(found.qsize())]
                 for line in merge(lines for lines in new if not isinstance(lines, str)):
                     show(str(line))

@@ -44,9 +44,10 @@ _KINDS = (
     (_RBAC, "RoleBinding"),
 )
 _SECRET = "(secret)"
-_LISTED = 32 * 1024 * 1024  # bytes of memory of a list
+_SHARE = 3  # all lists of a cluster together have this part of the memory that one list may take
 _EVENTS = 1000  # of a namespace, the last ones
 _SHORTEST = 6  # characters of a value that is looked for; shorter ones are part of many words
+_LENGTHS = 20  # of secrets that begin alike
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _MOST = 8000  # characters of a private key whose end is missing
 _PATTERNS = (
@@ -59,7 +60,7 @@ _PATTERNS = (
 
 
 class Redaction:
-    """Takes secrets out of texts.
+    """Takes secrets out of texts, in a time that does not depend on how many there are: one site's Secrets must not delay the archive of all.
 
     Args:
         secrets: see C(secret_texts).
@@ -70,19 +71,35 @@ class Redaction:
     """
 
     def __init__(self, secrets: Iterable[str], public: Iterable[str] = ()) -> None:
-        self._secrets = sorted({*secrets} - {*public}, key=len, reverse=True)
+        self._secrets = {*secrets} - {*public}
+        starts: dict[str, set[int]] = {}
+        for one in self._secrets:
+            starts.setdefault(one[:_SHORTEST], set()).add(len(one))
+        self._lengths = {start: sorted(lengths, reverse=True) for start, lengths in starts.items()}
         self.masked = 0
 
     def text(self, text: str) -> str:
         """A text without secrets."""
-        for one in self._secrets:
-            if one in text:
-                self.masked += text.count(one)
-                text = text.replace(one, _SECRET)
+        kept, begin, end = [], 0, 0  # a secret, or several that overlap, is hidden from begin to end
+        for at in range(len(text) - _SHORTEST + 1):
+            if length := self._length(text, at):
+                if at >= end:
+                    kept += [text[begin:end] and _SECRET, text[end:at]]
+                    begin, self.masked = at, self.masked + 1
+                end = max(end, at + length)
+        text = "".join([*kept, text[begin:end] and _SECRET, text[end:]])
         for pattern in _PATTERNS:
             text, count = pattern.subn(_SECRET, text)
             self.masked += count
         return str(without_vaulted(text))
+
+    def _length(self, text: str, at: int) -> int:
+        """Length of the longest secret at a place of a text; 0 if there is none."""
+        lengths = self._lengths.get(text[at : at + _SHORTEST], [])
+        if len(lengths) <= _LENGTHS:
+            return next((length for length in lengths if text[at : at + length] in self._secrets), 0)
+        line_end = text.find("\n", at)  # secrets have no line ends
+        return (line_end if line_end >= 0 else len(text)) - at
 
     def json(self, value: Any) -> str:
         """Data without secrets, as JSON."""
@@ -90,14 +107,14 @@ class Redaction:
 
 
 def secret_texts(secrets: Iterable[Mapping[str, Any]]) -> set[str]:
-    """What must not be seen of live Secrets: their values as they are stored, and decoded as a whole and line by line. Certificates are public."""
+    """What must not be seen of live Secrets: their values as they are stored, and decoded line by line. Certificates are public."""
     found: set[str] = set()
     for secret in secrets:
         for stored in (secret.get("data") or {}).values():
             with suppress(ValueError):
                 text = _CERTIFICATE.sub("", base64.b64decode(stored).decode("utf-8", "replace")).strip()
                 if text:
-                    found |= {str(stored), text, *(line.strip() for line in text.splitlines() if not line.startswith("-----"))}
+                    found |= {str(stored), *(line.strip() for line in text.splitlines() if not line.startswith("-----"))}
     return {text for text in found if len(text) >= _SHORTEST}
 
 
@@ -128,10 +145,11 @@ def collect(cluster: Cluster, places: Sequence[Place], wanted: Wanted) -> Part:
     Raises:
         ClusterError: the cluster does not answer.
     """
-    cluster.max_list_bytes = _LISTED
+    begun, most = cluster.memory, cluster.max_list_bytes // _SHARE
     part, mask = Part(version=str(cluster.request("GET", "/version").get("gitVersion", ""))), Mask()
 
     def listed(api_version: str, kind: str, namespace: str, labels: str | None = None) -> list[dict[str, Any]]:
+        cluster.max_list_bytes = max(most - (cluster.memory - begun), 0)
         try:
             return cluster.list(api_version, kind, namespace, labels=labels)
         except ClusterError as error:

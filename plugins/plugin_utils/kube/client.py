@@ -131,7 +131,8 @@ class Cluster:
     timeout = retry_seconds = 30.0
     #: About how many bytes one list may take in memory.
     max_list_bytes = _LISTED
-    _memory = 0  # of all answers so far
+    #: About how many bytes of memory all answers so far have taken.
+    memory = 0
 
     def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30, retry_seconds: float = 0) -> None:
         self.name = access.name
@@ -317,7 +318,7 @@ class Cluster:
         if not answer:
             return {}
         memory = foreign_data.memory_bytes(answer)
-        self._memory += memory
+        self.memory += memory
         try:
             if memory > most:
                 raise foreign_data.LimitExceeded("it takes too much memory")
@@ -483,9 +484,9 @@ class Cluster:
         found: Objects = []
         begun = 1
         seconds = max(_LIST_TIMES * self.timeout, self.retry_seconds)
-        until, before = time.monotonic() + seconds, self._memory
+        until, before = time.monotonic() + seconds, self.memory
         for _page in range(_PAGES):
-            left = self.max_list_bytes - (self._memory - before)
+            left = self.max_list_bytes - (self.memory - before)
             if time.monotonic() > until or left < 0:
                 break
             try:

@@ -45,6 +45,7 @@ def printing_pods(fed, context, count):
         cluster.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**spec, "containers": [container]}})
     for name in names:
         fed.wait(name, lambda name=name: cluster.get("v1", "Pod", name, NAMESPACE)["status"]["phase"] == "Running", 90)
+        fed.wait(f"a line of {name}", lambda name=name: cluster.log(NAMESPACE, name, "prints", lines=1), 30)
     return names
 
 
@@ -55,7 +56,6 @@ def log_lines(run):
 def test_logs_of_all_clusters_are_in_order_and_followed(fed):
     names = {context: printing_pods(fed, context, 3) for context in ("site-a", "site-b")}
     try:
-        time.sleep(1)  # some lines
         begun = time.monotonic()
         fed.play("logs", "--list-tasks")
         start = time.monotonic() - begun  # what Ansible needs in any case

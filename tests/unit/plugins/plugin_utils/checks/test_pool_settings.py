@@ -124,7 +124,6 @@ EDGE = [{"name": "edge", "mode": "DaemonSet"}]
         ({"node_config": {"x": None}, "pools": [{"name": "a"}]}, "pool 'a' (cluster 'site-a'): node_config key 'x'"),
         ({"node_config": {"y": 1}, "pools": [{"name": "a", "node_config": {"x": None}}]}, "pool 'a' (cluster 'site-a'): node_config key 'x'"),
         ({"pools": [{"name": "a", "node_config": {"partition-id": None}}]}, "pool 'a' (cluster 'site-a'): node_config key 'partition-id'"),
-        ({"node_config": {"n": "{partition}"}, "pools": EDGE}, "The key is from supernode_node_config"),
         ({"gpu": 1}, "supernode_gpu: a value of the type int (not shown) is not a mapping"),
         ({"gpu": {"cuont": 1}}, "supernode_gpu.cuont"),
         ({"gpu": {"count": -1}}, "site-a: supernode_gpu.count: -1 is below 0"),
@@ -140,10 +139,14 @@ EDGE = [{"name": "edge", "mode": "DaemonSet"}]
 )
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_faults(supernode_spec: Callable[..., Any], delivery: str, changes: dict[str, Any], sentence: str) -> None:
-    if delivery != "direct" and changes.get("pools") == EDGE:
-        pytest.skip("there are no DaemonSets")
     faults = supernode_faults(supernode_spec(delivery=delivery, ocm_cluster="site-a", ocm_addon="flower-supernode", bundle_directory="/b", **changes))
     assert any(sentence in fault for fault in faults), faults
+    assert all("site-a" in fault for fault in faults)
+
+
+def test_a_number_for_the_pods_of_a_daemon_set(supernode_spec: Callable[..., Any]) -> None:
+    faults = supernode_faults(supernode_spec(node_config={"n": "{partition}"}, pools=EDGE))
+    assert any("The key is from supernode_node_config" in fault for fault in faults), faults
     assert all("site-a" in fault for fault in faults)
 
 

@@ -1,0 +1,51 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Secrets are taken out of texts whole, whatever else a cluster has in its Secrets."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.support_archive import Redaction, secret_texts
+
+
+def stored(*values: str) -> set[str]:
+    return secret_texts([{"data": {str(number): base64.b64encode(value.encode()).decode() for number, value in enumerate(values)}}])
+
+
+@pytest.mark.parametrize(
+    ("values", "text", "shown", "masked"),
+    [
+        (["hunter22"], "a hunter22, hunter22", "a (secret), (secret)", 2),
+        (["hunter22"], "hunter2", "hunter2", 0),
+        (["first-line\nsecond-line"], "x first-line\nsecond-line y", "x (secret)\n(secret) y", 2),
+        (["hunter22", "hunter22-and-more"], "hunter22-and-more", "(secret)", 1),
+        (["to-be-hunter22", "hunter22-and-more"], "x to-be-hunter22-and-more y", "x (secret) y", 1),
+        ([base64.b64encode(b"hunter22").decode()], "aHVudGVyMjI= here", "(secret) here", 1),
+        (["short"], "short", "short", 0),
+    ],
+)
+def test_secrets_are_masked_whole(values: list[str], text: str, shown: str, masked: int) -> None:
+    redaction = Redaction(stored(*values))
+    assert (redaction.text(text), redaction.masked) == (shown, masked)
+
+
+def test_quotes_and_keys_of_mappings() -> None:
+    found = Redaction(stored('a "quoted" one')).json({"a": 'x a "quoted" one'})
+    assert json.loads(found) == {"a": "x (secret)"}
+    assert "hunter22" not in Redaction(stored("hunter22")).json({"hunter22": 1})
+
+
+def test_secrets_without_number_take_no_time() -> None:
+    """A site may have as many as its Secrets hold, all of them alike and of any length, and may print what it likes."""
+    many = {f"{number:06d}" for number in range(300_000)}
+    alike = {"a" * length for length in range(6, 2000)}
+    begun = time.process_time()
+    text = Redaction(many | alike | {"hunter22"}).text("x hunter22\n" + "b" * 500_000 + "\n" + "a" * 500_000 + " tail\nend")
+    assert time.process_time() - begun < 20
+    assert text == "x (secret)\n" + "b" * 500_000 + "\n(secret)\nend"
