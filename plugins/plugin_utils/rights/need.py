@@ -25,7 +25,8 @@ DEPLOY = "deploy"
 ROTATE = "rotate"
 UPGRADE = "upgrade"
 TEARDOWN = "teardown"
-WORKS = (DEPLOY, ROTATE, UPGRADE, TEARDOWN)
+LOGS = "logs"
+WORKS = (DEPLOY, ROTATE, UPGRADE, TEARDOWN, LOGS)
 
 OBJECT_VERBS = "get list create patch delete"  # of an object that is applied (server-side), compared and pruned
 

@@ -43,7 +43,7 @@ from ..base.object_names import (
 from ..manifests.exposure import exposure_of
 from ..spec.hub_spec import CERT_MANAGER_GROUP
 from ..state import lease_object as lease
-from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, LOGS, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, Need
 
 # Who gets rights.
 CONTROLLER = "controller"  # the control node: runs the playbooks
@@ -110,6 +110,7 @@ _CONTROLLER_OF_ALL = (
         work=TEARDOWN,
     ),
     *_needs(FEDERATION, ("secrets", "get list delete", "remove keys and certificates"), work=TEARDOWN, when=_writes_keys),
+    *_needs(FEDERATION, ("pods", "list", "find the pods of the federation"), ("pods/log", "get", "read their logs"), work=LOGS),
 )
 
 
@@ -181,7 +182,7 @@ OCM = (
 
 _LEASE = tuple(
     Need(FEDERATION, _LEASES, verbs, "one playbook at a time changes the fleet", names=names, work=work)
-    for work in WORKS
+    for work in (DEPLOY, ROTATE, UPGRADE, TEARDOWN)
     for verbs, names in (("create", ""), ("get update delete", lease.NAME))
 )
 

@@ -481,7 +481,7 @@ WRONG = {
     ),
     "way": ({"scientist_ways": ["attach"]}, ["flower_rbac_scientist_ways[0]", "'attach'", "exec, portforward"]),
     "no way": ({"scientist_ways": []}, ["flower_rbac_scientist_ways", "[]", "no access"]),
-    "work": ({"works": ["sing"]}, ["flower_rbac_works[0]", "'sing'", "deploy, rotate, upgrade, teardown"]),
+    "work": ({"works": ["sing"]}, ["flower_rbac_works[0]", "'sing'", "deploy, rotate, upgrade, teardown, logs"]),
     "state": ({"state": "gone"}, ["flower_rbac_state", "'gone'", "present, absent"]),
 }
 
