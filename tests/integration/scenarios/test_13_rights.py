@@ -330,6 +330,14 @@ def test_status(deployed):
     assert report["healthy"], report["problems"]
 
 
+def test_logs(deployed):
+    run = deployed.play("logs", "--limit", "hub,site-a", "-e", "flower_logs_lines=3", hosts=deployed.controllers())
+    lines = next(one["result"]["lines"] for one in run.results if "lines" in one["result"])
+    assert {line.split(" ")[1] for line in lines} == {"hub", "site-a"}, lines
+    run = deployed.play("logs", "--limit", "site-b", hosts=deployed.controllers(), rc=2)  # this site did not give the right
+    assert "pods/log" in run.messages(failed=True)
+
+
 def test_backup(deployed, tmp_path):
     made = pyrage.x25519.Identity.generate()
     given = {"flower_backup_directory": str(tmp_path), "flower_backup_recipients": [str(made.to_public())]}
