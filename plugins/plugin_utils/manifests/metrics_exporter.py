@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics of the federation: a pod with C(programs/metrics_program), and what the Prometheus operator needs to know of it.
+"""Metrics of the federation: a pod with C(programs/metrics_program) in the SuperLink's image, and what the Prometheus operator needs to know of it.
 
 The pod gets its answers through a port of the gateway that passes two reading calls (manifests/gateway.py), with the shared secret in the
 Secret C(superlink-metrics). Its account may read the ConfigMaps of the hub's namespace and nothing else: no Secret, no pod.
@@ -30,7 +30,7 @@ from ..programs import metrics_program
 from ..spec.hub_spec import HubSpec
 from ..spec.pods_spec import PodsSpec
 from .common_objects import account_rights, api_object, api_volume, config_map, service, service_account
-from .pod import config_volume, container_security_context, mount, pod_template, scratch_volume, secret_volume
+from .pod import config_volume, container_security_context, image, mount, pod_template, scratch_volume, secret_volume
 
 NAME = METRICS
 OPERATOR = "monitoring.coreos.com/v1"
@@ -96,7 +96,7 @@ def _deployment(spec: HubSpec) -> Object:
     exporter = compact(
         {
             "name": "exporter",
-            "image": own.image,
+            "image": image(spec, "superlink", own.image or spec.pods.image),
             "imagePullPolicy": spec.image_pull_policy,
             "command": ["python", "-I", "-B", f"/program/{PROGRAM}"],
             "env": [{"name": name, "value": value} for name, value in env.items()],

@@ -1,16 +1,24 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics and alerts: a real Prometheus reads the exporter and the gateway on a real hub, and an alert fires when a site is gone."""
+"""Metrics and alerts: a real Prometheus reads the exporter and the gateway on a real hub, and an alert fires when a site is gone.
+
+The real Prometheus operator (fleet addon prometheus-operator) makes a configuration of PodMonitor and PrometheusRule, with which Prometheus finds and
+reads the pods itself.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import socket
 import subprocess
 import sys
+import threading
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +26,21 @@ import pyrage
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import ALERTS
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 ROOT = Path(__file__).parents[3]
-IMAGE = "registry.example.com/flower-metrics:1"
 NAME = "superlink-metrics"
-OWN = {"superlink_metrics": {"enabled": True, "image": IMAGE, "runs": True, "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}}}}
+OWN = {"superlink_metrics": {"enabled": True, "runs": True, "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}}}}
 KINDS = (
     ("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "ServiceAccount"), ("v1", "ConfigMap"), ("v1", "Secret"),
     ("rbac.authorization.k8s.io/v1", "Role"), ("rbac.authorization.k8s.io/v1", "RoleBinding"),
     ("networking.k8s.io/v1", "NetworkPolicy"),
 )  # fmt: skip
+MONITORING = "monitoring.coreos.com/v1"
+SPACE = f"{NAMESPACE}-monitoring"
 # From a pod of the federation that is not the exporter's: what the port answers, without the secret and with a guessed one.
 _KNOCK = """\
 import ssl, sys, urllib.error, urllib.request
@@ -70,34 +80,9 @@ for path in sys.argv[1:]:
 
 
 class Prometheus:
-    """A server on this machine."""
+    """A server at an address."""
 
-    def __init__(self, federation: Any, folder: Path, targets: dict[str, str]) -> None:
-        self.federation = federation
-        programs = subprocess.run([sys.executable, ROOT / "tools/prometheus.py"], capture_output=True, text=True, check=True)
-        rules = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))
-        for rule in rules["groups"][0]["rules"]:
-            rule["for"] = "2s"
-        (folder / "rules.yml").write_text(yaml.safe_dump(rules), encoding="utf-8")
-        jobs = [
-            {"job_name": name, "static_configs": [{"targets": [address]}]} for name, address in targets.items()
-        ]
-        often = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
-        (folder / "prometheus.yml").write_text(json.dumps({"global": often, "rule_files": ["rules.yml"], "scrape_configs": jobs}))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
-        with (folder / "prometheus.log").open("wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    f"{programs.stdout.strip()}/prometheus",
-                    f"--config.file={folder}/prometheus.yml",
-                    f"--storage.tsdb.path={folder}/data",
-                    f"--web.listen-address={self.address}",
-                ],
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+    address: str
 
     def ask(self, path: str, **query: str) -> Any:
         """An answer of its API."""
@@ -120,10 +105,48 @@ class Prometheus:
         return {(one["labels"]["alertname"], one["labels"].get("site", "")) for one in listed if one["state"] == "firing"}
 
 
+def programs() -> str:
+    """Folder with prometheus and promtool."""
+    return subprocess.run([sys.executable, ROOT / "tools/prometheus.py"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+class LocalPrometheus(Prometheus):
+    """A server on this machine."""
+
+    def __init__(self, folder: Path, targets: dict[str, str]) -> None:
+        rules = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))
+        for rule in rules["groups"][0]["rules"]:
+            rule["for"] = "2s"
+        (folder / "rules.yml").write_text(yaml.safe_dump(rules), encoding="utf-8")
+        jobs = [
+            {"job_name": name, "static_configs": [{"targets": [address]}]} for name, address in targets.items()
+        ]
+        often = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
+        (folder / "prometheus.yml").write_text(json.dumps({"global": often, "rule_files": ["rules.yml"], "scrape_configs": jobs}))
+        self.address = f"127.0.0.1:{free_port()}"
+        with (folder / "prometheus.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    f"{programs()}/prometheus",
+                    f"--config.file={folder}/prometheus.yml",
+                    f"--storage.tsdb.path={folder}/data",
+                    f"--web.listen-address={self.address}",
+                ],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+
 @pytest.fixture(scope="module")
-def hosts(federation: Any, fleet_command: Callable[..., None]) -> Iterator[Any]:
+def hosts(federation: Any) -> Iterator[Any]:
     """The inventory with metrics, deployed; the federation is as before at the end."""
-    fleet_command("image", "metrics")
     federation.settle()
     hosts = federation.base()
     hosts["hub"] |= OWN
@@ -149,7 +172,7 @@ def prometheus(federation: Any, hosts: Any, tmp_path_factory: pytest.TempPathFac
         }
         made = federation.hub.apply(body)
         targets[job] = f"{federation.door()['host']}:{made['spec']['ports'][0]['nodePort']}"
-    made = Prometheus(federation, tmp_path_factory.mktemp("prometheus"), targets)
+    made = LocalPrometheus(tmp_path_factory.mktemp("prometheus"), targets)
     yield made
     made.process.terminate()
     made.process.wait(20)
@@ -264,9 +287,109 @@ def test_without_the_operator_its_objects_are_refused_before_anything_is_changed
     assert set(run.changed.values()) == {0}
 
 
+@pytest.fixture(scope="module")
+def operator(federation: Any, fleet_addon: Callable[..., None]) -> Iterator[None]:
+    """The Prometheus operator, and a namespace for a Prometheus."""
+    fleet_addon("prometheus-operator", "up")
+    federation.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+    yield
+    federation.hub.delete("v1", "Namespace", SPACE, propagation="Background")
+    fleet_addon("prometheus-operator", "down")
+
+
+def managed(federation: Any, folder: Path) -> dict[str, Any]:
+    """A Prometheus of the operator without pods, which has the administrator's access to the API server in files here."""
+    config = yaml.safe_load(federation.kubeconfig.read_text(encoding="utf-8"))
+    context = next(one["context"] for one in config["contexts"] if one["name"] == "hub")
+    cluster = next(one["cluster"] for one in config["clusters"] if one["name"] == context["cluster"])
+    user = next(one["user"] for one in config["users"] if one["name"] == context["user"])
+    files = {"ca": cluster["certificate-authority-data"], "cert": user["client-certificate-data"], "key": user["client-key-data"]}
+    for name, data in files.items():
+        (folder / name).write_bytes(base64.b64decode(data))
+        (folder / name).chmod(0o600)
+    trust = {f"{name}File": str(folder / name) for name in files}
+    ours = {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}}
+    spec = {
+        "replicas": 0,
+        "version": "v2.42.0",
+        "apiserverConfig": {"host": cluster["server"], "tlsConfig": trust},
+        "podMonitorSelector": {},
+        "podMonitorNamespaceSelector": ours,
+        "ruleSelector": {},
+        "ruleNamespaceSelector": ours,
+        **{"scrapeInterval": "2s", "scrapeTimeout": "2s", "evaluationInterval": "1s"},
+    }
+    return {"apiVersion": MONITORING, "kind": "Prometheus", "metadata": {"name": "fleet", "namespace": SPACE}, "spec": spec}
+
+
+def quits(prometheus: Prometheus) -> bool:
+    """Whether a server ends that has been asked to."""
+    end = urllib.request.Request(f"http://{prometheus.address}/-/quit", method="POST")
+    try:
+        urllib.request.urlopen(end, timeout=10).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_the_prometheus_operator_reads_the_monitor_and_the_rules(
+    federation: Any, hosts: Any, operator: None, fleet_command: Callable[..., None], tmp_path: Path
+) -> None:
+    lives = federation.lives("hub", name="superlink")
+    monitored = {**hosts, "hub": {**hosts["hub"], "superlink_metrics": {**OWN["superlink_metrics"], "monitor": True}}}
+    federation.site(monitored)
+    assert federation.lives("hub", name="superlink") == lives
+    federation.unchanged(monitored)
+    federation.hub.apply(managed(federation, tmp_path))
+    jobs = {f"podMonitor/{NAMESPACE}/{NAME}/{number}": port for number, port in enumerate((8405, 8404))}
+
+    def configuration() -> dict[str, Any]:
+        secret = federation.hub.get("v1", "Secret", "prometheus-fleet", SPACE) or {}
+        text = gzip.decompress(base64.b64decode(secret.get("data", {}).get("prometheus.yaml.gz", ""))) if secret else b""
+        found = yaml.safe_load(text) or {}
+        return found if {one["job_name"] for one in found.get("scrape_configs", [])} == set(jobs) else {}
+
+    config = federation.wait("the operator's configuration", configuration)
+    rules = federation.wait("its rules", lambda: federation.hub.get("v1", "ConfigMap", "prometheus-fleet-rulefiles-0", SPACE))["data"]
+    for name, text in rules.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    config["rule_files"] = [str(tmp_path / name) for name in rules]  # in a pod they are a volume
+    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+
+    prometheus = Prometheus()
+    prometheus.address = f"{federation.door()['host']}:{free_port()}"
+    command = [
+        f"{programs()}/prometheus",
+        f"--config.file={tmp_path}/prometheus.yml",
+        f"--storage.tsdb.path={tmp_path}/data",
+        f"--web.listen-address={prometheus.address}",
+        "--web.enable-lifecycle",
+    ]
+    # In the network of the node, as a pod of it, where the addresses of pods are reached.
+    server = threading.Thread(target=fleet_command, args=("exec", "hub", "--", *command))
+    server.start()
+    try:
+        federation.wait("both pods", lambda: prometheus.value("up") and set(prometheus.value("up").values()) == {1.0}, 90)
+        targets = {one["scrapePool"]: one for one in prometheus.ask("targets", state="active")["activeTargets"]}
+        assert {name: urllib.parse.urlsplit(one["scrapeUrl"]).port for name, one in targets.items()} == jobs
+        assert {one["labels"]["namespace"] for one in targets.values()} == {NAMESPACE}, "by which dashboards and alerts choose a federation"
+        (online,) = prometheus.value('sum by (site) (flower_supernodes{site="site-a",state="online"})').values()
+        assert online == 2.0
+        (group,) = prometheus.ask("rules")["groups"]
+        (shipped,) = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
+        assert [rule["name"] for rule in group["rules"]] == [rule["alert"] for rule in shipped["rules"]]
+        federation.wait("the rules", lambda: all(rule["health"] == "ok" for rule in prometheus.ask("rules")["groups"][0]["rules"]), 60)
+    finally:
+        federation.wait("Prometheus's end", lambda: quits(prometheus) or not server.is_alive(), 60)
+        server.join(60)
+
+
 def test_switching_off_removes_all_of_it(federation: Any, hosts: Any) -> None:
     federation.site()
     assert [kind for version, kind in KINDS if kind != "Secret" and federation.hub.get(version, kind, NAME, NAMESPACE)] == []
+    for kind in ("PodMonitor", "PrometheusRule"):
+        with suppress(NotServed):  # only on the local fleet
+            assert federation.hub.get(MONITORING, kind, NAME, NAMESPACE) is None
     assert federation.hub.get("v1", "Service", "superlink-metrics-control", NAMESPACE) is None
     federation.wait("the Secret is gone", lambda: federation.hub.get("v1", "Secret", NAME, NAMESPACE) is None, 60)
     federation.unchanged()

@@ -76,7 +76,7 @@ CASES = {
         "insecure": True,
         "client_certificates": "none",
         "ca_bundle": "",
-        "metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True},
+        "metrics": {"enabled": True, "monitor": True},
     },
     "route": {
         "exposure": "route",

@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults
 
-OWN = {"enabled": True, "image": "registry.example.com/flower-metrics:1"}
+OWN = {"enabled": True}
 
 
 def objects(spec, **own):
@@ -54,6 +54,19 @@ def test_what_is_counted_by_site_is_behind_the_secret_and_only_where_sites_have_
         assert not answers or lines.index(answers[0]) > next(number for number, line in enumerate(lines) if "/token }" in line)
         assert ("bytes_in_cnt" in text) == bool(there)
     assert "bytes_in_cnt" not in str(specs.superlink_objects(superlink_spec()))
+
+
+def test_the_image_is_that_of_the_superlink_and_nothing_else_depends_on_it(superlink_spec):
+    def image(listed):
+        return find(listed, "Deployment")["spec"]["template"]["spec"]["containers"][0]["image"]
+
+    own, other = objects(superlink_spec), objects(superlink_spec, image="registry.example.com/flower-metrics:1")
+    (container,) = [one for one in find(own, "StatefulSet", "superlink")["spec"]["template"]["spec"]["containers"] if one["name"] == "superlink"]
+    assert image(own) == container["image"]
+    assert image(other) == "registry.example.com/flower-metrics:1"
+    assert [before["kind"] for before, after in zip(own, other, strict=True) if before != after] == ["Deployment"], "the SuperLink is not restarted"
+    chosen = specs.superlink_objects(superlink_spec(metrics=OWN, image="registry.example.com/superlink:1"))
+    assert image(chosen) == "registry.example.com/superlink:1"
 
 
 def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
@@ -103,7 +116,6 @@ def test_the_limit_that_is_shown_and_warned_of_is_that_of_the_option(superlink_s
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"enabled": True}, "superlink_metrics.image"),
         ({"monitor": True}, "superlink_metrics.monitor"),
         ({"runs": True}, "superlink_metrics.runs"),
         ({**OWN, "acm": True}, "superlink_metrics.acm"),
