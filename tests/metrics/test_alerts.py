@@ -16,7 +16,11 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import GATEWAY, alerts
-from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS, Sample, text_format
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import (
+    METRICS,
+    Sample,
+    text_format,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "roles" / "superlink" / "files" / "metrics"
