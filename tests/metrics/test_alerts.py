@@ -16,11 +16,8 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import GATEWAY, alerts
-from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import (
-    METRICS,
-    Sample,
-    text_format,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_http import text_format
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS, Sample
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "roles" / "superlink" / "files" / "metrics"
@@ -128,7 +125,7 @@ def test_an_alert_says_what_to_do(rule: dict[str, Any]) -> None:
 
 def test_the_exporter_writes_what_prometheus_reads(promtool: str) -> None:
     samples = [Sample(name, dict.fromkeys(labels, 'a"b\\c\nd é'), 1e20) for name, (_kind, labels, _words) in METRICS.items()]
-    found = subprocess.run([promtool, "check", "metrics"], input=text_format(samples), capture_output=True, text=True, check=False)
+    found = subprocess.run([promtool, "check", "metrics"], input=text_format(METRICS, samples), capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
 
 

@@ -35,7 +35,7 @@ from .pod import config_volume, container_security_context, image, mount, pod_te
 NAME = METRICS
 OPERATOR = "monitoring.coreos.com/v1"
 MONITOR, RULES = "PodMonitor", "PrometheusRule"
-PROGRAM, LOGS = "exporter.py", "run_metrics.py"
+PROGRAM, SERVER, LOGS = "exporter.py", "metrics_http.py", "run_metrics.py"
 # The alert rules in the format of Prometheus' rule files.
 ALERTS = Path(__file__).resolve().parents[3] / "roles" / "superlink" / "files" / "metrics" / "alerts.yml"
 ALLOWED = "observability-metrics-custom-allowlist"
@@ -153,12 +153,9 @@ def _allowed(spec: HubSpec) -> Object:
 
 
 def _files(spec: HubSpec) -> dict[str, str]:
-    """The program, and where it reads logs what it reads them with."""
-    return {PROGRAM: _program(), **({LOGS: program_text(LOGS)} if spec.metrics.runs else {})}
-
-
-def _program() -> str:
-    return program_text("metrics_program.py")
+    """The program, its server, and where it reads logs what it reads them with."""
+    beside = [SERVER, *([LOGS] if spec.metrics.runs else [])]
+    return {PROGRAM: program_text("metrics_program.py"), **{name: program_text(name) for name in beside}}
 
 
 def alerts(namespace: str) -> dict[str, Any]:

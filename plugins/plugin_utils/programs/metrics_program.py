@@ -5,8 +5,8 @@
 """Runs in a pod of the hub: metrics of the federation for Prometheus.
 
 It asks the SuperLink for runs and SuperNodes through a port of the gateway that passes two reading calls and nothing else, and the API
-server for the records that are ConfigMaps. It runs in the SuperLink's image: Flower's packages are imported late, the rest also runs without
-them. What cannot be read is a metric as well, and all others of its source are absent, not old.
+server for the records that are ConfigMaps. It runs in the SuperLink's image, with C(metrics_http) beside it: Flower's packages are imported
+late, the rest also runs without them. What cannot be read is a metric as well, and all others of its source are absent, not old.
 """
 
 from __future__ import annotations
@@ -27,17 +27,13 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
 HEADER = "x-flower-metrics"  # of the shared secret, at the gateway
 SECONDS = 15  # for which answers are kept: several Prometheus servers cost no more than one
 PATIENCE = 3.0  # seconds for one answer: Prometheus waits ten for all of them, and must see which source is down
-BUDGET = 6.0  # seconds after which nothing more is asked for one scrape
-SERIES = 10_000  # of one metric
-CLIENTS, CLIENT_SECONDS = 16, 15.0  # connections at a time, and how long one may last
+BUDGET = 8.0  # seconds after which nothing more is asked for one scrape
 NEWEST = 50  # runs that are known
 LOGS = 5  # the newest runs whose logs are read
 LOG_LENGTH = 4_000_000  # characters of a log after which the next scrape goes on
@@ -311,27 +307,6 @@ def of_audit(head: str, log: str) -> list[Sample]:
     if lines := log.splitlines():
         found.append(Sample("flower_last_change_timestamp_seconds", {}, seconds(json.loads(lines[-1])["time"])))
     return found
-
-
-def text_format(samples: Iterable[Sample]) -> str:
-    """Samples in Prometheus' text format, version 0.0.4. More than C(SERIES) of one metric are left out, and logged."""
-    found: dict[str, list[Sample]] = {}
-    for sample in samples:
-        found.setdefault(sample.name, []).append(sample)
-    lines = []
-    for name, (kind, labels, words) in METRICS.items():
-        own = found.get(name, [])
-        if len(own) > SERIES:
-            print(f"{name}: {len(own) - SERIES} of {len(own)} series are left out", file=sys.stderr, flush=True)
-        if own:
-            lines += [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
-        for sample in own[:SERIES]:
-            pairs = ",".join(f'{label}="{sample.labels[label].translate(_ESCAPED)}"' for label in labels)
-            lines.append(name + ("{" + pairs + "}" if pairs else "") + f" {float(sample.value)!r}")
-    return "\n".join([*lines, ""])
-
-
-_ESCAPED = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 def time_left(end: float) -> float:
@@ -683,82 +658,18 @@ class Exporter:
         return found
 
 
-class Server(ThreadingHTTPServer):
-    """Answers so many clients at a time that none of them can keep the others from it: others are refused, and slow ones cut off.
-
-    Args:
-        port: on which it listens, 0 for any.
-        read: what to answer.
-    """
-
-    def __init__(self, port: int, read: Callable[[], str]) -> None:
-        self.read = read
-        self.ends: dict[Any, float] = {}  # connection -> when it is cut off
-        super().__init__(("", port), Handler)
-
-    def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Whether there is room for a client."""
-        return len(self.ends) < CLIENTS
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a client in a thread."""
-        self.ends[request] = time.monotonic() + CLIENT_SECONDS
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        """End a connection."""
-        self.ends.pop(request, None)
-        super().shutdown_request(request)
-
-    def service_actions(self) -> None:
-        """Called twice a second: cut off what lasts too long."""
-        for request, end in list(self.ends.items()):
-            if time.monotonic() > end:
-                with suppress(OSError):
-                    request.shutdown(socket.SHUT_RDWR)
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers one request."""
-
-    server: Server
-    server_version, sys_version = "flower-metrics", ""
-    timeout = PATIENCE
-
-    def handle(self) -> None:
-        """A client that goes away, as probes do, is no fault."""
-        with suppress(OSError):
-            super().handle()
-
-    def do_GET(self) -> None:
-        """All metrics."""
-        if self.path.partition("?")[0] != "/metrics":
-            self.send_error(404)
-            return
-        body = self.server.read().encode(errors="replace")
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_words: Any) -> None:
-        """Requests are not logged: their text is the client's."""
-
-
 def main() -> None:
     """Serve until the pod ends."""
     env = os.environ
     records = Records(env["FLOWER_NAMESPACE"], env["FLOWER_FEDERATION"], Path("/api"))
-    progress = None
-    if env.get("FLOWER_RUN_METRICS"):
-        sys.path.append(str(Path(__file__).parent))
-        progress = importlib.import_module("run_metrics").Progress
+    sys.path.append(str(Path(__file__).parent))
+    http_server = importlib.import_module("metrics_http")
+    progress = importlib.import_module("run_metrics").Progress if env.get("FLOWER_RUN_METRICS") else None
     exporter = Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub"), progress), records, env["FLOWER_GATEWAY_NAME"])
     # As PID 1 it gets no signal that it does not wait for. Threads that are started later have the same mask.
     stop = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stop)
-    server = Server(int(env["FLOWER_PORT"]), lambda: text_format(exporter.samples()))
+    server = http_server.Server(int(env["FLOWER_PORT"]), lambda: http_server.text_format(METRICS, exporter.samples()))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     signal.sigwait(stop)
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_http, run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_program as program
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 
 GUIDE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_metrics.rst"
 KEY = {"pool": "default", "name": "0", "public_key": "ecdsa", "dead": False}
@@ -400,7 +400,7 @@ def test_text_format():
         program.Sample("flower_gateway_site_requests_total", {"site": "a"}, 3),
         program.Sample("flower_run_metric", {"run": "1", "metric": 'a"b\\c\nd'}, 0.25),
     ]
-    lines = program.text_format(samples).split("\n")
+    lines = metrics_http.text_format(program.METRICS, samples).split("\n")
     assert [line for line in lines if not line.startswith("# HELP ")] == [
         "# TYPE flower_run_metric gauge",
         r'flower_run_metric{run="1",metric="a\"b\\c\nd"} 0.25',
@@ -410,19 +410,19 @@ def test_text_format():
         "flower_audit_entries 7.0",
         "",
     ]
-    assert program.text_format([]) == ""
+    assert metrics_http.text_format(program.METRICS, []) == ""
 
 
 def test_series_of_a_metric_are_limited(monkeypatch, capsys):
-    monkeypatch.setattr(program, "SERIES", 2)
-    text = program.text_format(program.of_sites({name: record() for name in "abc"}))
+    monkeypatch.setattr(metrics_http, "SERIES", 2)
+    text = metrics_http.text_format(program.METRICS, program.of_sites({name: record() for name in "abc"}))
     assert [line for line in text.splitlines() if line[0] != "#"] == ['flower_site_admitted{site="a"} 1.0', 'flower_site_admitted{site="b"} 1.0']
     assert capsys.readouterr().err == "flower_site_admitted: 1 of 3 series are left out\n"
 
 
 @pytest.fixture
 def server():
-    server = program.Server(0, lambda: "flower_audit_entries 7.0\n")
+    server = metrics_http.Server(0, lambda: "flower_audit_entries 7.0\n")
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield server
@@ -460,12 +460,12 @@ def until(condition):
 
 
 def test_slow_clients_cannot_keep_others_out(server, monkeypatch):
-    monkeypatch.setattr(program.Handler, "timeout", 600)  # they send a byte from time to time
+    monkeypatch.setattr(metrics_http.Handler, "timeout", 600)  # they send a byte from time to time
     address = ("127.0.0.1", server.server_address[1])
-    clients = [socket.create_connection(address) for _number in range(program.CLIENTS)]
+    clients = [socket.create_connection(address) for _number in range(metrics_http.CLIENTS)]
     for one in clients:
         one.sendall(b"GET /metr")
-    until(lambda: len(server.ends) == program.CLIENTS)
+    until(lambda: len(server.ends) == metrics_http.CLIENTS)
     assert get(server) is None
     server.ends = dict.fromkeys(server.ends, 0.0)  # their time is over
     until(lambda: get(server) is not None)

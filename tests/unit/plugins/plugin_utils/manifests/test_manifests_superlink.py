@@ -163,7 +163,7 @@ def find(objects, kind, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name, superlink_spec, golden, monkeypatch):
-    monkeypatch.setattr(metrics_exporter, "_program", lambda: "# its program\n")
+    monkeypatch.setattr(metrics_exporter, "program_text", lambda name: "# its program\n")
     golden(f"superlink-{name}", specs.superlink_objects(superlink_spec(**CASES[name])))
 
 

@@ -38,7 +38,7 @@ def test_logs_are_read_where_that_is_wanted(superlink_spec):
         listed = objects(superlink_spec, runs=wanted)
         assert ("/v1/control/stream-logs" in find(listed, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]) is wanted
         files = find(listed, "ConfigMap")["data"]
-        assert set(files) == ({"exporter.py", "run_metrics.py"} if wanted else {"exporter.py"})
+        assert set(files) == {"exporter.py", "metrics_http.py", *(["run_metrics.py"] if wanted else [])}
         (container,) = find(listed, "Deployment")["spec"]["template"]["spec"]["containers"]
         assert ({"name": "FLOWER_RUN_METRICS", "value": "1"} in container["env"]) is wanted
         assert all("from ." not in text for text in files.values()), "they have no package around them"
@@ -71,7 +71,7 @@ def test_the_image_is_that_of_the_superlink_and_nothing_else_depends_on_it(super
 
 def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
     before = find(objects(superlink_spec), "Deployment")
-    monkeypatch.setattr(metrics_exporter, "_program", lambda: "# another one\n")
+    monkeypatch.setattr(metrics_exporter, "program_text", lambda name: "# another one\n")
     after = find(objects(superlink_spec), "Deployment")
     assert before["spec"]["template"]["metadata"]["annotations"] != after["spec"]["template"]["metadata"]["annotations"]
 
