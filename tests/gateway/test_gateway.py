@@ -234,7 +234,7 @@ def running(haproxy: tuple[str, dict[str, str]], files: tuple[Path, certificates
 
 @pytest.fixture(scope="module")
 def running_gateway(haproxy: tuple[str, dict[str, str]], files: tuple[Path, certificates.Issued]) -> Iterator[Gateway]:
-    with running(haproxy, files, metrics={"enabled": True, "image": "registry.example.com/flower-metrics:1"}) as made:
+    with running(haproxy, files, metrics={"enabled": True}) as made:
         yield made
 
 

@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import GATEWAY, alerts
-from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_http import text_format
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS, Sample
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "roles" / "superlink" / "files" / "metrics"
@@ -120,6 +121,12 @@ def test_an_alert_says_what_to_do(rule: dict[str, Any]) -> None:
     assert all(rule["annotations"].values())
     assert rule["annotations"]["runbook_url"] == PAGE + rule["alert"].lower()
     assert re.search(rf"^{rule['alert']}\n[\^~-]{{{len(rule['alert'])},}}\n", GUIDE.read_text(encoding="utf-8"), re.M)
+
+
+def test_the_exporter_writes_what_prometheus_reads(promtool: str) -> None:
+    samples = [Sample(name, dict.fromkeys(labels, 'a"b\\c\nd é'), 1e20) for name, (_kind, labels, _words) in METRICS.items()]
+    found = subprocess.run([promtool, "check", "metrics"], input=text_format(METRICS, samples), capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 def test_queries_of_the_dashboards_are_valid(promtool: str, tmp_path: Path) -> None:

@@ -94,8 +94,6 @@ _METRICS_RULES = (
               "has no effect: metrics.enabled is not true; set it, or remove this"),
     Rule("acm", lambda metrics: _enabled(metrics) and boolean(metrics.get("acm")) and not boolean(metrics.get("monitor")),
          "has no effect: metrics.monitor is not true, so no Prometheus of OpenShift reads the metrics; set it"),
-    Rule("image", lambda metrics: _enabled(metrics) and not metrics.get("image"),
-         "is not set; build an image from Flower's and the package prometheus_client (the guide on metrics has a Containerfile)"),
 )
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics of the federation: a pod with C(programs/metrics_program), and what the Prometheus operator needs to know of it.
+"""Metrics of the federation: a pod with C(programs/metrics_program) in the SuperLink's image, and what the Prometheus operator needs to know of it.
 
 The pod gets its answers through a port of the gateway that passes two reading calls (manifests/gateway.py), with the shared secret in the
 Secret C(superlink-metrics). Its account may read the ConfigMaps of the hub's namespace and nothing else: no Secret, no pod.
@@ -30,12 +30,12 @@ from ..programs import metrics_program
 from ..spec.hub_spec import HubSpec
 from ..spec.pods_spec import PodsSpec
 from .common_objects import account_rights, api_object, api_volume, config_map, service, service_account
-from .pod import config_volume, container_security_context, mount, pod_template, scratch_volume, secret_volume
+from .pod import config_volume, container_security_context, image, mount, pod_template, scratch_volume, secret_volume
 
 NAME = METRICS
 OPERATOR = "monitoring.coreos.com/v1"
 MONITOR, RULES = "PodMonitor", "PrometheusRule"
-PROGRAM, LOGS = "exporter.py", "run_metrics.py"
+PROGRAM, SERVER, LOGS = "exporter.py", "metrics_http.py", "run_metrics.py"
 # The alert rules in the format of Prometheus' rule files.
 ALERTS = Path(__file__).resolve().parents[3] / "roles" / "superlink" / "files" / "metrics" / "alerts.yml"
 ALLOWED = "observability-metrics-custom-allowlist"
@@ -96,7 +96,7 @@ def _deployment(spec: HubSpec) -> Object:
     exporter = compact(
         {
             "name": "exporter",
-            "image": own.image,
+            "image": image(spec, "superlink", own.image or spec.pods.image),
             "imagePullPolicy": spec.image_pull_policy,
             "command": ["python", "-I", "-B", f"/program/{PROGRAM}"],
             "env": [{"name": name, "value": value} for name, value in env.items()],
@@ -153,12 +153,9 @@ def _allowed(spec: HubSpec) -> Object:
 
 
 def _files(spec: HubSpec) -> dict[str, str]:
-    """The program, and where it reads logs what it reads them with."""
-    return {PROGRAM: _program(), **({LOGS: program_text(LOGS)} if spec.metrics.runs else {})}
-
-
-def _program() -> str:
-    return program_text("metrics_program.py")
+    """The program, its server, and where it reads logs what it reads them with."""
+    beside = [SERVER, *([LOGS] if spec.metrics.runs else [])]
+    return {PROGRAM: program_text("metrics_program.py"), **{name: program_text(name) for name in beside}}
 
 
 def alerts(namespace: str) -> dict[str, Any]:

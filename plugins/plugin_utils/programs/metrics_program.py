@@ -5,8 +5,8 @@
 """Runs in a pod of the hub: metrics of the federation for Prometheus.
 
 It asks the SuperLink for runs and SuperNodes through a port of the gateway that passes two reading calls and nothing else, and the API
-server for the records that are ConfigMaps. The pod needs Flower's packages and C(prometheus_client), both of which are imported late:
-the rest also runs without them. What cannot be read is a metric as well, and all others of its source are absent, not old.
+server for the records that are ConfigMaps. It runs in the SuperLink's image, with C(metrics_http) beside it: Flower's packages are imported
+late, the rest also runs without them. What cannot be read is a metric as well, and all others of its source are absent, not old.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import datetime
 import http.client
 import importlib
 import json
+import math
 import os
 import signal
 import socket
@@ -32,8 +33,10 @@ from typing import Any, NamedTuple
 HEADER = "x-flower-metrics"  # of the shared secret, at the gateway
 SECONDS = 15  # for which answers are kept: several Prometheus servers cost no more than one
 PATIENCE = 3.0  # seconds for one answer: Prometheus waits ten for all of them, and must see which source is down
+BUDGET = 8.0  # seconds after which nothing more is asked for one scrape
 NEWEST = 50  # runs that are known
 LOGS = 5  # the newest runs whose logs are read
+LOG_LENGTH = 4_000_000  # characters of a log after which the next scrape goes on
 QUIET = 0.7  # seconds without a line after which a log is taken as read; a SuperLink looks for more every half second
 STATES = ("online", "offline", "registered")
 UNKNOWN = "unknown"
@@ -306,6 +309,13 @@ def of_audit(head: str, log: str) -> list[Sample]:
     return found
 
 
+def time_left(end: float) -> float:
+    """Seconds for the next answer of a scrape that ends at a time of C(time.monotonic)."""
+    if (found := end - time.monotonic()) <= 0:
+        raise TimeoutError("the answers before took all of the time")
+    return min(PATIENCE, found)
+
+
 class Runs:
     """The newest runs, as of the last time they were read.
 
@@ -406,6 +416,7 @@ class Records:
         self.federation = federation
         self.folder = folder
         self.unreadable = 0  # records of sites, when they were last read
+        self.end = math.inf  # of the present scrape
 
     def _ask(self, query: str) -> Any:
         # Both files are renewed while the program runs.
@@ -413,7 +424,7 @@ class Records:
         trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
         # No proxy of the environment: the API server is inside the cluster.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust))
-        with opener.open(request, timeout=PATIENCE) as response:
+        with opener.open(request, timeout=time_left(self.end)) as response:
             return json.load(response)
 
     def named(self, name: str) -> dict[str, str]:
@@ -471,6 +482,7 @@ class Hub:
     def __init__(self, address: str, folder: Path, progress: Callable[[], Any] | None = None) -> None:
         self.address = address
         self.folder = folder
+        self.end = math.inf  # of the present scrape
         self.runs = Runs()
         self.logs: Logs | None = None
         if progress is not None:
@@ -489,12 +501,12 @@ class Hub:
         from flwr.proto.control_pb2 import StreamLogsRequest
 
         client = self._client()
-        text, until, end = "", since, time.monotonic() + PATIENCE
+        text, until, end = "", since, time.monotonic() + time_left(self.end)
         stream = client.StreamLogs(StreamLogsRequest(run_id=number, after_timestamp=since))
         try:
             for answer in stream:
                 text, until = text + answer.log_output, max(until, answer.latest_timestamp)
-                if time.monotonic() > end:
+                if time.monotonic() > end or len(text) > LOG_LENGTH:
                     break
         except importlib.import_module("httpx").ReadTimeout:  # what flwr is made with
             pass  # there is no more for now
@@ -507,19 +519,21 @@ class Hub:
         from flwr.supercore.control import ControlHttpClient
 
         trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
-        return ControlHttpClient(f"https://{self.address}", interceptors=[self], verify=trust, timeout=PATIENCE)
+        return ControlHttpClient(f"https://{self.address}", interceptors=[self], verify=trust, timeout=time_left(self.end))
 
     def ask(self) -> tuple[list[tuple[str, str]], list[Sample]]:
         """Id and state of every SuperNode, and the metrics of runs."""
         from flwr.proto.control_pb2 import ListNodesRequest, ListRunsRequest
 
         client = self._client()
+
+        def listed(**which: int) -> list[Run]:
+            time_left(self.end)
+            return _listed(client.ListRuns(ListRunsRequest(**which)))
+
         try:
             answer = client.ListNodes(ListNodesRequest())
-            runs = self.runs.read(
-                lambda limit, skip: _listed(client.ListRuns(ListRunsRequest(limit=limit, skip=skip))),
-                lambda number: _listed(client.ListRuns(ListRunsRequest(run_id=number))),
-            )
+            runs = self.runs.read(lambda limit, skip: listed(limit=limit, skip=skip), lambda number: listed(run_id=number))
         finally:
             client.close()
         return [(str(node.node_id), node.status) for node in answer.nodes_info], of_runs(runs, seconds(answer.now))
@@ -539,7 +553,7 @@ class Hub:
         for name, wanted in (("internal", host), ("gateway", gateway)):
             if wanted:
                 with (
-                    socket.create_connection((host, int(port)), timeout=PATIENCE) as plain,
+                    socket.create_connection((host, int(port)), timeout=time_left(self.end)) as plain,
                     unverified.wrap_socket(plain, server_hostname=wanted) as secure,
                 ):
                     pems[name] = ssl.DER_cert_to_PEM_cert(secure.getpeercert(binary_form=True) or b"")
@@ -555,11 +569,12 @@ class Hub:
         """
         trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
         host, _colon, port = self.address.rpartition(":")
-        connection = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE, context=trust)
+        connection = http.client.HTTPSConnection(host, int(port), timeout=time_left(self.end), context=trust)
         headers = {HEADER: (self.folder / "token").read_text().strip()}
         counted = {}
         try:
             for site in sites:
+                time_left(self.end)
                 connection.request("GET", TRAFFIC + urllib.parse.quote(site), headers=headers)
                 answer = connection.getresponse()
                 text = answer.read().decode()
@@ -624,6 +639,7 @@ class Exporter:
             up.setdefault(source, 1.0)
             return found
 
+        self.hub.end = self.records.end = time.monotonic() + BUDGET
         sites = attempt(KUBERNETES, self.records.sites)
         found: list[Sample] = []
         if sites is not None:
@@ -641,36 +657,20 @@ class Exporter:
             found.append(Sample("flower_exporter_errors_total", {"source": source}, float(self.errors[source])))
         return found
 
-    def collect(self) -> Iterable[Any]:
-        """Part of C(prometheus_client): the families of all metrics that have a value."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        samples = self.samples()
-        for name, (kind, labels, words) in METRICS.items():
-            family = (CounterMetricFamily if kind == "counter" else GaugeMetricFamily)(name, words, labels=labels)
-            own = [sample for sample in samples if sample.name == name]
-            for sample in own:
-                family.add_metric([sample.labels[label] for label in labels], sample.value)
-            if own:
-                yield family
-
 
 def main() -> None:
     """Serve until the pod ends."""
-    from prometheus_client import CollectorRegistry, start_http_server
-
     env = os.environ
     records = Records(env["FLOWER_NAMESPACE"], env["FLOWER_FEDERATION"], Path("/api"))
-    registry = CollectorRegistry(auto_describe=False)
-    progress = None
-    if env.get("FLOWER_RUN_METRICS"):
-        sys.path.append(str(Path(__file__).parent))
-        progress = importlib.import_module("run_metrics").Progress
-    registry.register(Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub"), progress), records, env["FLOWER_GATEWAY_NAME"]))
+    sys.path.append(str(Path(__file__).parent))
+    http_server = importlib.import_module("metrics_http")
+    progress = importlib.import_module("run_metrics").Progress if env.get("FLOWER_RUN_METRICS") else None
+    exporter = Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub"), progress), records, env["FLOWER_GATEWAY_NAME"])
     # As PID 1 it gets no signal that it does not wait for. Threads that are started later have the same mask.
     stop = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stop)
-    start_http_server(int(env["FLOWER_PORT"]), registry=registry)
+    server = http_server.Server(int(env["FLOWER_PORT"]), lambda: http_server.text_format(METRICS, exporter.samples()))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     signal.sigwait(stop)
 
 

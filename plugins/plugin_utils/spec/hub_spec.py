@@ -46,7 +46,7 @@ class Metrics(Parsed):
     """The exporter.
 
     Attributes:
-        image: its image, Flower's with C(prometheus_client).
+        image: its image; empty for the SuperLink's.
         acm: whether there is a list of metrics for the observability of Advanced Cluster Management.
         runs: whether it reads the logs of runs, for rounds and metrics.
         monitor: whether there are a PodMonitor and a PrometheusRule for the Prometheus operator.

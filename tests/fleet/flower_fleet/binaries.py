@@ -105,8 +105,11 @@ KUBECTL = Build("kubectl", "kubernetes", ("k8s.io/kubernetes/cmd/kubectl",))
 _OCM = "open-cluster-management.io/ocm/cmd"
 OCM = Build("ocm", "ocm", (f"{_OCM}/registration", f"{_OCM}/work", "."))
 OCM_HUB = Build("ocm-hub", "ocm-hub", (f"{_OCM}/addon", f"{_OCM}/placement"))
+PROMETHEUS_OPERATOR = Build(
+    "prometheus-operator", "prometheus-operator", ("github.com/prometheus-operator/prometheus-operator/cmd/operator",)
+)
 TRAEFIK = Build("traefik", "traefik", (".",))
-TOOLS = (CERT_MANAGER, CYCLONUS, KUBECTL, OCM, OCM_HUB, TRAEFIK)
+TOOLS = (CERT_MANAGER, CYCLONUS, KUBECTL, OCM, OCM_HUB, PROMETHEUS_OPERATOR, TRAEFIK)
 
 
 def module_version(module: str, source: Path) -> str:

@@ -62,7 +62,7 @@ HUB = {
     "superlink_exposure": "node_port",
     "superlink_storage_size": "256Mi",
     # What the exporter may do, the controller gives away.
-    "superlink_metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1"},
+    "superlink_metrics": {"enabled": True},
 }
 # A site that makes its keys itself, and without the right to exec into its pods: no rule reads its Secrets.
 ALONE = {"flower_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
@@ -186,9 +186,8 @@ def _decoded(data: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def world(federation, fleet_command) -> Iterator[World]:
+def world(federation) -> Iterator[World]:
     """Empty clusters."""
-    fleet_command("image", "metrics")
     made = World(federation)
     yield made
     for recorder in made.closing:

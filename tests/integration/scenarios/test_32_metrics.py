@@ -1,16 +1,24 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics and alerts: a real Prometheus reads the exporter and the gateway on a real hub, and an alert fires when a site is gone."""
+"""Metrics and alerts: a real Prometheus reads the exporter and the gateway on a real hub, and an alert fires when a site is gone.
+
+The real Prometheus operator (fleet addon prometheus-operator) makes a configuration of PodMonitor and PrometheusRule. Prometheus chooses the ports of pods
+by it; it is told of them by a file, since Debian's is built without the discovery of Kubernetes.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 import socket
 import subprocess
 import sys
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +26,22 @@ import pyrage
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import ALERTS
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 ROOT = Path(__file__).parents[3]
-IMAGE = "registry.example.com/flower-metrics:1"
 NAME = "superlink-metrics"
-OWN = {"superlink_metrics": {"enabled": True, "image": IMAGE, "runs": True, "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}}}}
+OWN = {"superlink_metrics": {"enabled": True, "runs": True, "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}}}}
 KINDS = (
     ("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "ServiceAccount"), ("v1", "ConfigMap"), ("v1", "Secret"),
     ("rbac.authorization.k8s.io/v1", "Role"), ("rbac.authorization.k8s.io/v1", "RoleBinding"),
     ("networking.k8s.io/v1", "NetworkPolicy"),
 )  # fmt: skip
+MONITORING = "monitoring.coreos.com/v1"
+SPACE = f"{NAMESPACE}-monitoring"
+OFTEN = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
 # From a pod of the federation that is not the exporter's: what the port answers, without the secret and with a guessed one.
 _KNOCK = """\
 import ssl, sys, urllib.error, urllib.request
@@ -70,20 +81,18 @@ for path in sys.argv[1:]:
 
 
 class Prometheus:
-    """A server on this machine."""
+    """A server on this machine.
 
-    def __init__(self, federation: Any, folder: Path, targets: dict[str, str]) -> None:
-        self.federation = federation
+    Args:
+        folder: for its files.
+        config: of scrapes.
+        rules: of alerts.
+    """
+
+    def __init__(self, folder: Path, config: dict[str, Any], rules: dict[str, Any]) -> None:
         programs = subprocess.run([sys.executable, ROOT / "tools/prometheus.py"], capture_output=True, text=True, check=True)
-        rules = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))
-        for rule in rules["groups"][0]["rules"]:
-            rule["for"] = "2s"
         (folder / "rules.yml").write_text(yaml.safe_dump(rules), encoding="utf-8")
-        jobs = [
-            {"job_name": name, "static_configs": [{"targets": [address]}]} for name, address in targets.items()
-        ]
-        often = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
-        (folder / "prometheus.yml").write_text(json.dumps({"global": often, "rule_files": ["rules.yml"], "scrape_configs": jobs}))
+        (folder / "prometheus.yml").write_text(yaml.safe_dump({**config, "rule_files": ["rules.yml"]}), encoding="utf-8")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -114,6 +123,11 @@ class Prometheus:
         without = ("__name__", "instance", "job")
         return {tuple(v for k, v in sorted(one["metric"].items()) if k not in without): float(one["value"][1]) for one in found}
 
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        self.process.wait(20)
+
     def firing(self) -> set[tuple[str, str]]:
         """Alert and site."""
         listed = self.ask("alerts")["alerts"]
@@ -121,9 +135,8 @@ class Prometheus:
 
 
 @pytest.fixture(scope="module")
-def hosts(federation: Any, fleet_command: Callable[..., None]) -> Iterator[Any]:
+def hosts(federation: Any) -> Iterator[Any]:
     """The inventory with metrics, deployed; the federation is as before at the end."""
-    fleet_command("image", "metrics")
     federation.settle()
     hosts = federation.base()
     hosts["hub"] |= OWN
@@ -133,8 +146,8 @@ def hosts(federation: Any, fleet_command: Callable[..., None]) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def prometheus(federation: Any, hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """Prometheus, which reaches both pods through a node port."""
+def targets(federation: Any, hosts: Any) -> Iterator[dict[str, str]]:
+    """Where both pods are reached, through a node port."""
     targets = {}
     for job, name, port in (("exporter", NAME, "metrics"), ("gateway", "superlink", "ops")):
         body = {
@@ -149,12 +162,21 @@ def prometheus(federation: Any, hosts: Any, tmp_path_factory: pytest.TempPathFac
         }
         made = federation.hub.apply(body)
         targets[job] = f"{federation.door()['host']}:{made['spec']['ports'][0]['nodePort']}"
-    made = Prometheus(federation, tmp_path_factory.mktemp("prometheus"), targets)
-    yield made
-    made.process.terminate()
-    made.process.wait(20)
+    yield targets
     for job in targets:
         federation.hub.delete("v1", "Service", f"test-{job}", NAMESPACE)
+
+
+@pytest.fixture(scope="module")
+def prometheus(targets: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """Prometheus, which has a fixed list."""
+    rules = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))
+    for rule in rules["groups"][0]["rules"]:
+        rule["for"] = "2s"
+    jobs = [{"job_name": name, "static_configs": [{"targets": [address]}]} for name, address in targets.items()]
+    made = Prometheus(tmp_path_factory.mktemp("prometheus"), {"global": OFTEN, "scrape_configs": jobs}, rules)
+    yield made
+    made.stop()
 
 
 def test_prometheus_reads_the_state_of_the_federation(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
@@ -264,9 +286,91 @@ def test_without_the_operator_its_objects_are_refused_before_anything_is_changed
     assert set(run.changed.values()) == {0}
 
 
+@pytest.fixture(scope="module")
+def operator(federation: Any, fleet_addon: Callable[..., None]) -> Iterator[None]:
+    """The Prometheus operator, and a Prometheus without pods, which reads the namespace of the federation."""
+    fleet_addon("prometheus-operator", "up")
+    federation.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+    ours = {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}}
+    spec = {
+        **{"replicas": 0, "version": "v2.42.0", "scrapeInterval": "2s", "scrapeTimeout": "2s", "evaluationInterval": "1s"},
+        **{"podMonitorSelector": {}, "podMonitorNamespaceSelector": ours, "ruleSelector": {}, "ruleNamespaceSelector": ours},
+    }
+    federation.hub.apply({"apiVersion": MONITORING, "kind": "Prometheus", "metadata": {"name": "fleet", "namespace": SPACE}, "spec": spec})
+    yield
+    federation.hub.delete("v1", "Namespace", SPACE, propagation="Background")
+    fleet_addon("prometheus-operator", "down")
+
+
+def discovered(federation: Any, targets: dict[str, str]) -> list[dict[str, Any]]:
+    """Every port of a container on the hub, with labels as by Prometheus' discovery of pods; those of a target have its address."""
+    reached = {"8405": targets["exporter"], "8404": targets["gateway"]}
+    found = []
+    for pod in federation.hub.list("v1", "Pod", NAMESPACE):
+        named = {"phase": pod["status"]["phase"], "name": pod["metadata"]["name"]}
+        for name, value in pod["metadata"]["labels"].items():
+            plain = re.sub("[^a-zA-Z0-9_]", "_", name)
+            named |= {f"label_{plain}": value, f"labelpresent_{plain}": "true"}
+        for container in pod["spec"]["containers"]:
+            for port in container.get("ports", []):
+                labels = {**named, "container_name": container["name"], "container_port_name": port.get("name", "")}
+                number = str(port["containerPort"])
+                found.append(
+                    {
+                        "targets": [reached.get(number, f"192.0.2.1:{number}")],
+                        "labels": {"__meta_kubernetes_namespace": NAMESPACE, **{f"__meta_kubernetes_pod_{name}": value for name, value in labels.items()}},
+                    }
+                )
+    return found
+
+
+def test_the_prometheus_operator_reads_the_monitor_and_the_rules(
+    federation: Any, hosts: Any, targets: dict[str, str], operator: None, tmp_path: Path
+) -> None:
+    lives = federation.lives("hub", name="superlink")
+    monitored = {**hosts, "hub": {**hosts["hub"], "superlink_metrics": {**OWN["superlink_metrics"], "monitor": True}}}
+    federation.site(monitored)
+    assert federation.lives("hub", name="superlink") == lives
+    federation.unchanged(monitored)
+    exporter, gateway = jobs = [f"podMonitor/{NAMESPACE}/{NAME}/{number}" for number in (0, 1)]
+
+    def written() -> dict[str, Any]:
+        secret = federation.hub.get("v1", "Secret", "prometheus-fleet", SPACE) or {}
+        text = gzip.decompress(base64.b64decode((secret.get("data") or {}).get("prometheus.yaml.gz", ""))).decode()
+        # As the operator's reloader in the pod would.
+        found = yaml.safe_load(text.replace("$(SHARD)", "0").replace("$(POD_NAME)", "prometheus-fleet-0")) or {}
+        return found if [one["job_name"] for one in found.get("scrape_configs", [])] == jobs else {}
+
+    config = federation.wait("the operator's configuration", written)
+    rules = federation.wait("its rules", lambda: federation.hub.get("v1", "ConfigMap", "prometheus-fleet-rulefiles-0", SPACE))["data"]
+    for one in config["scrape_configs"]:
+        assert one.pop("kubernetes_sd_configs") == [{"role": "pod", "namespaces": {"names": [NAMESPACE]}}]
+        one["file_sd_configs"] = [{"files": ["pods.json"]}]
+    (tmp_path / "pods.json").write_text(json.dumps(discovered(federation, targets)), encoding="utf-8")
+    (text,) = rules.values()
+    prometheus = Prometheus(tmp_path, config, yaml.safe_load(text))
+    try:
+        federation.wait("both pods", lambda: list(prometheus.value("up").values()) == [1.0, 1.0], 90)
+        read = prometheus.ask("targets", state="active")["activeTargets"]
+        where = {one["scrapePool"]: urllib.parse.urlsplit(one["scrapeUrl"]).netloc for one in read}
+        assert where == {exporter: targets["exporter"], gateway: targets["gateway"]}
+        assert {one["labels"]["namespace"] for one in read} == {NAMESPACE}, "by which dashboards and alerts choose a federation"
+        online = 'sum by (site) (flower_supernodes{state="online"})'
+        federation.wait("SuperNodes online", lambda: prometheus.value(online) == {("site-a",): 2.0, ("site-b",): 1.0}, 60)
+        (shipped,) = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
+        (group,) = prometheus.ask("rules")["groups"]
+        assert [rule["name"] for rule in group["rules"]] == [rule["alert"] for rule in shipped["rules"]]
+        federation.wait("the rules", lambda: all(rule["health"] == "ok" for rule in prometheus.ask("rules")["groups"][0]["rules"]), 60)
+    finally:
+        prometheus.stop()
+
+
 def test_switching_off_removes_all_of_it(federation: Any, hosts: Any) -> None:
     federation.site()
     assert [kind for version, kind in KINDS if kind != "Secret" and federation.hub.get(version, kind, NAME, NAMESPACE)] == []
+    for kind in ("PodMonitor", "PrometheusRule"):
+        with suppress(NotServed):  # only on the local fleet
+            assert federation.hub.get(MONITORING, kind, NAME, NAMESPACE) is None
     assert federation.hub.get("v1", "Service", "superlink-metrics-control", NAMESPACE) is None
     federation.wait("the Secret is gone", lambda: federation.hub.get("v1", "Secret", NAME, NAMESPACE) is None, 60)
     federation.unchanged()

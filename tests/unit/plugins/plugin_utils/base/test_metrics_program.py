@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 import datetime
+import http.client
 import json
 import re
+import socket
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_http, run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_program as program
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 
 GUIDE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_metrics.rst"
 KEY = {"pool": "default", "name": "0", "public_key": "ecdsa", "dead": False}
@@ -45,7 +48,7 @@ def run(status, sub_status="", **times):
 
 def test_the_guide_lists_what_there_is():
     text = GUIDE.read_text(encoding="utf-8")
-    rows = re.findall(r"^   \* - ``(flower_\w+)``\n     - (.*)\n     - (.*)\n", text, re.M)
+    rows = re.findall(r'^   ``(flower_\w+)``, "?(.*?)"?, "(.*)"$', text, re.M)
     found = {name: (tuple(re.findall("``(.*?)``", labels)), words) for name, labels, words in rows}
     assert found == {name: (labels, words) for name, (_kind, labels, words) in program.METRICS.items()}
 
@@ -376,3 +379,97 @@ def test_answers_are_kept_for_a_while():
     clock[0] = program.SECONDS
     exporter.samples()
     assert stand.asked == 2
+
+
+def test_a_scrape_ends_although_nothing_answers(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "192.0.2.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    monkeypatch.setattr(program, "BUDGET", -1.0)  # the time of a scrape is over
+    (tmp_path / "ca.crt").write_text(certificates.make_ca("one", datetime.timedelta(days=1)).certificate)
+    (tmp_path / "token").write_text("secret")
+    exporter = program.Exporter(program.Hub("192.0.2.1:9093", tmp_path), program.Records("flower", "test", tmp_path), "hub.example.com")
+    found = values(exporter.samples(), "flower_exporter_source_up")
+    assert found == dict.fromkeys([(one,) for one in program.SOURCES], 0.0)
+    log = capsys.readouterr().err
+    assert all(f"{source}: TimeoutError: the answers before took all of the time" in log for source in ("kubernetes", "gateway"))
+
+
+def test_text_format():
+    samples = [
+        program.Sample("flower_audit_entries", {}, 7.0),
+        program.Sample("flower_gateway_site_requests_total", {"site": "a"}, 3),
+        program.Sample("flower_run_metric", {"run": "1", "metric": 'a"b\\c\nd'}, 0.25),
+    ]
+    lines = metrics_http.text_format(program.METRICS, samples).split("\n")
+    assert [line for line in lines if not line.startswith("# HELP ")] == [
+        "# TYPE flower_run_metric gauge",
+        r'flower_run_metric{run="1",metric="a\"b\\c\nd"} 0.25',
+        "# TYPE flower_gateway_site_requests_total counter",
+        'flower_gateway_site_requests_total{site="a"} 3.0',
+        "# TYPE flower_audit_entries gauge",
+        "flower_audit_entries 7.0",
+        "",
+    ]
+    assert metrics_http.text_format(program.METRICS, []) == ""
+
+
+def test_series_of_a_metric_are_limited(monkeypatch, capsys):
+    monkeypatch.setattr(metrics_http, "SERIES", 2)
+    text = metrics_http.text_format(program.METRICS, program.of_sites({name: record() for name in "abc"}))
+    assert [line for line in text.splitlines() if line[0] != "#"] == ['flower_site_admitted{site="a"} 1.0', 'flower_site_admitted{site="b"} 1.0']
+    assert capsys.readouterr().err == "flower_site_admitted: 1 of 3 series are left out\n"
+
+
+@pytest.fixture
+def server():
+    server = metrics_http.Server(0, lambda: "flower_audit_entries 7.0\n")
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def get(server, path="/metrics"):
+    """Status, type and text of an answer; None where the connection was refused."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.getheader("content-type"), answer.read().decode()
+    except OSError:
+        return None
+    finally:
+        connection.close()
+
+
+def test_the_server_has_one_page_and_logs_nothing(server, capfd):
+    assert get(server) == get(server, "/metrics?x=1") == (200, "text/plain; version=0.0.4; charset=utf-8", "flower_audit_entries 7.0\n")
+    assert get(server, "/%0Ax")[0] == get(server, "/")[0] == 404
+    socket.create_connection(server.server_address[:2]).close()  # as a probe does
+    assert get(server)[0] == 200
+    assert capfd.readouterr() == ("", "")
+
+
+def until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_slow_clients_cannot_keep_others_out(server, monkeypatch):
+    monkeypatch.setattr(metrics_http.Handler, "timeout", 600)  # they send a byte from time to time
+    address = ("127.0.0.1", server.server_address[1])
+    clients = [socket.create_connection(address) for _number in range(metrics_http.CLIENTS)]
+    for one in clients:
+        one.sendall(b"GET /metr")
+    until(lambda: len(server.ends) == metrics_http.CLIENTS)
+    assert get(server) is None
+    server.ends = dict.fromkeys(server.ends, 0.0)  # their time is over
+    until(lambda: get(server) is not None)
+    for one in clients:
+        one.settimeout(60)
+        assert not one.recv(1000)
+        one.close()

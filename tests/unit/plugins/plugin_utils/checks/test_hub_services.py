@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub_services
 from ansible_collections.federated.flower.tests.unit.specs import said
 
-METRICS = {"enabled": True, "image": "exporter:1"}
+METRICS = {"enabled": True}
 
 
 @pytest.mark.parametrize(

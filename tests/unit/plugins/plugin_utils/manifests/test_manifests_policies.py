@@ -144,7 +144,7 @@ def selections(objects):
 
 def test_pods_of_others_with_the_same_names_are_not_selected(superlink_spec, parsed_hub, supernode_spec, parsed_listener):
     own = {"create_namespace": False}
-    hub = specs.superlink_objects(superlink_spec(**own, metrics={"enabled": True, "image": "exporter:1"}, protect_runs=True))
+    hub = specs.superlink_objects(superlink_spec(**own, metrics={"enabled": True}, protect_runs=True))
     network = [*skupper.connector_objects(parsed_listener()), *skupper.skupper_connector_objects(parsed_hub(**own))]
     apart = supernode_spec(**own, clientapp="workload", disruption_budget=1, pools=[{"name": "cpu", "replicas": 2}])
     seen = set()

@@ -76,7 +76,7 @@ CASES = {
         "insecure": True,
         "client_certificates": "none",
         "ca_bundle": "",
-        "metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True},
+        "metrics": {"enabled": True, "monitor": True},
     },
     "route": {
         "exposure": "route",
@@ -163,7 +163,7 @@ def find(objects, kind, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name, superlink_spec, golden, monkeypatch):
-    monkeypatch.setattr(metrics_exporter, "_program", lambda: "# its program\n")
+    monkeypatch.setattr(metrics_exporter, "program_text", lambda name: "# its program\n")
     golden(f"superlink-{name}", specs.superlink_objects(superlink_spec(**CASES[name])))
 
 

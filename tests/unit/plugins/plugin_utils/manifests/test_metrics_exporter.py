@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults
 
-OWN = {"enabled": True, "image": "registry.example.com/flower-metrics:1"}
+OWN = {"enabled": True}
 
 
 def objects(spec, **own):
@@ -38,7 +38,7 @@ def test_logs_are_read_where_that_is_wanted(superlink_spec):
         listed = objects(superlink_spec, runs=wanted)
         assert ("/v1/control/stream-logs" in find(listed, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]) is wanted
         files = find(listed, "ConfigMap")["data"]
-        assert set(files) == ({"exporter.py", "run_metrics.py"} if wanted else {"exporter.py"})
+        assert set(files) == {"exporter.py", "metrics_http.py", *(["run_metrics.py"] if wanted else [])}
         (container,) = find(listed, "Deployment")["spec"]["template"]["spec"]["containers"]
         assert ({"name": "FLOWER_RUN_METRICS", "value": "1"} in container["env"]) is wanted
         assert all("from ." not in text for text in files.values()), "they have no package around them"
@@ -56,9 +56,22 @@ def test_what_is_counted_by_site_is_behind_the_secret_and_only_where_sites_have_
     assert "bytes_in_cnt" not in str(specs.superlink_objects(superlink_spec()))
 
 
+def test_the_image_is_that_of_the_superlink_and_nothing_else_depends_on_it(superlink_spec):
+    def image(listed):
+        return find(listed, "Deployment")["spec"]["template"]["spec"]["containers"][0]["image"]
+
+    own, other = objects(superlink_spec), objects(superlink_spec, image="registry.example.com/flower-metrics:1")
+    (container,) = [one for one in find(own, "StatefulSet", "superlink")["spec"]["template"]["spec"]["containers"] if one["name"] == "superlink"]
+    assert image(own) == container["image"]
+    assert image(other) == "registry.example.com/flower-metrics:1"
+    assert [before["kind"] for before, after in zip(own, other, strict=True) if before != after] == ["Deployment"], "the SuperLink is not restarted"
+    chosen = specs.superlink_objects(superlink_spec(metrics=OWN, image="registry.example.com/superlink:1"))
+    assert image(chosen) == "registry.example.com/superlink:1"
+
+
 def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
     before = find(objects(superlink_spec), "Deployment")
-    monkeypatch.setattr(metrics_exporter, "_program", lambda: "# another one\n")
+    monkeypatch.setattr(metrics_exporter, "program_text", lambda name: "# another one\n")
     after = find(objects(superlink_spec), "Deployment")
     assert before["spec"]["template"]["metadata"]["annotations"] != after["spec"]["template"]["metadata"]["annotations"]
 
@@ -103,7 +116,6 @@ def test_the_limit_that_is_shown_and_warned_of_is_that_of_the_option(superlink_s
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"enabled": True}, "superlink_metrics.image"),
         ({"monitor": True}, "superlink_metrics.monitor"),
         ({"runs": True}, "superlink_metrics.runs"),
         ({**OWN, "acm": True}, "superlink_metrics.acm"),

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.tests.unit import specs
 
-ON = {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True, "acm": True}
+ON = {"enabled": True, "monitor": True, "acm": True}
 SETTINGS = {"remediation": "inform", "labels": {"local-cluster": "true"}}
 
 

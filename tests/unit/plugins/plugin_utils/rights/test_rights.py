@@ -48,7 +48,7 @@ HUB = {
     "skupper": {},
     "ocm": {},
     "clientapps": {},
-    "metrics": {"metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True}},
+    "metrics": {"metrics": {"enabled": True, "monitor": True}},
     "node-port": {"exposure": "node_port", "superlink_address": "", "create_namespace": False},
     "route": {
         "exposure": "route",
