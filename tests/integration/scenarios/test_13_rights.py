@@ -333,8 +333,6 @@ def test_logs(deployed):
     run = deployed.play("logs", "--limit", "hub,site-a", "-e", "flower_logs_lines=3", hosts=deployed.controllers())
     lines = next(one["result"]["lines"] for one in run.results if "lines" in one["result"])
     assert {line.split(" ")[1] for line in lines} == {"hub", "site-a"}, lines
-    run = deployed.play("logs", "--limit", "site-b", hosts=deployed.controllers(), rc=2)  # this site did not give the right
-    assert "pods/log" in run.messages(failed=True)
 
 
 def test_backup(deployed, tmp_path):
