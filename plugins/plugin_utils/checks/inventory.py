@@ -66,7 +66,7 @@ def mixed_faults(groups: Mapping[str, Sequence[str]], hub_group: str, host: str)
 
 
 def group_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB, sites_group: str = SITES, limited: bool = False) -> list[str]:
-    """Sentences on groups that are no fleet: there is one hub, and at least one site, which is another host.
+    """Sentences on groups that are no fleet: there is one hub, and at least one site.
 
     Args:
         groups: name -> hosts, as Ansible's C(groups).
@@ -87,11 +87,6 @@ def group_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB, site
         found.append(
             f"the inventory group {hub_group} has {len(hubs)} hosts ({', '.join(hubs[:_SHOWN])}{more}): a federation has one hub. "
             "Create an inventory for each federation"
-        )
-    if both := [host for host in sites if host in hubs]:
-        found.append(
-            f"{', '.join(both[:_SHOWN])} is in the groups {hub_group} and {sites_group}: hub and site are two hosts, also in one cluster. Give the site a "
-            "host name of its own, with the same flower_context, as in inventories/one-cluster.yml"
         )
     if not sites and not limited:
         found.append(
