@@ -109,20 +109,24 @@ def test_serial_goes_site_by_site(federation):
         # The clusters have no load balancer.
         ("minimal", {"superlink_exposure": "node_port"}, "2 SuperNodes of 2 sites are online"),
         ("one-cluster", {"flower_context": "hub"}, "2 SuperNodes of 1 site are online"),
+        ("one-host", {"flower_context": "hub", "supernode_replicas": 2}, "2 SuperNodes of 1 site are online"),
     ],
 )
 def test_an_inventory_of_two_lines_leads_to_a_trained_model(federation, tmp_path, name, more, online):
-    """The example as it is; the command line says where it may be on this fleet."""
+    """The example as it is; the command line says where it may be on this fleet. One host may also be in both groups."""
     settled, hosts = federation.settled, INVENTORIES / f"{name}.yml"
+    if name == "one-host":
+        hosts = tmp_path / "one-host.yml"
+        hosts.write_text("flower_hub: {hosts: {one: {superlink_exposure: cluster_ip}}}\nflower_sites: {hosts: {one: }}\n")
     given = {"flower_kubeconfig": str(federation.kubeconfig), "flower_namespace": LINES, "flower_ca_namespace": f"{LINES}-ca", **more}
     try:
         run = federation.play("site", "-e", json.dumps(given), hosts=hosts)
         assert online in run.messages(), run.messages("hub")
         assert set(federation.play("site", CHECK, "-e", json.dumps(given), hosts=hosts).changed.values()) == {0}
-        app = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}, "flower_outputs_directory": str(tmp_path)}
+        app = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}, "flower_outputs_directory": str(tmp_path / "outputs")}
         run = federation.play("run", "-e", json.dumps({**given, **app}), hosts=hosts)
         assert "round 1: accuracy 0." in run.messages() and "completed in" in run.messages(), run.messages()
-        (folder,) = tmp_path.iterdir()
+        (folder,) = (tmp_path / "outputs").iterdir()
         assert (folder / "model.json").stat().st_size
     finally:
         removed = {**given, "flower_teardown": True, "flower_delete_volumes": True}
