@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import copy
+import os
 import shutil
 import struct
 from pathlib import Path
@@ -25,9 +27,53 @@ SITES = [
 ]
 
 
+TRAIL = [
+    "entry  time                 who                                   playbook                                        cluster  what",
+    "41     2026-11-21T16:02:11  jane@laptop as oidc:jane@example.org  federated.flower.site                           hub      changed ConfigMap trust",
+    "                                                                                                                  leeds    created 12 objects",
+    "42     2026-11-23T08:15:40  awx@runner as system:serviceaccount   federated.flower.run                            hub      submitted: run 17211",
+    "43     2026-11-23T09:40:03  joe@desk as oidc:joe@example.org      federated.flower.site_access --limit toronto    toronto  access: denied",
+]
+CURVES = (
+    {"evaluate accuracy": [0.41, 0.58, 0.66, 0.71, 0.74, 0.75], "train loss": [1.92, 1.21, 0.94, 0.83, 0.78, 0.76]},
+    {"evaluate accuracy": [0.38, 0.52, 0.61, 0.69], "train loss": [2.05, 1.44, 1.1, 0.97]},
+    {"evaluate accuracy": [0.35, 0.5, 0.55, 0.6, 0.62, 0.63], "train loss": [2.2, 1.7, 1.5, 1.42, 1.4, 1.39]},
+)
+
+
+def example(number: int, is_ill: bool) -> dict[str, Any]:
+    """A report with real remedies: of three sites that are well or not, or of as many as in the unit test."""
+    hub, sites = unit.played(number)
+    hub |= {"federation": "oncology", "backup": {"at": "2026-11-22T02:00:00+00:00"}, "address": "superlink.example.org:443"}
+    hub["trust"] = [{"subject": "CN=oncology federation CA", "not_before": "2026-09-01T00:00:00+00:00", "not_after": "2036-08-29T00:00:00+00:00"}]
+    hub["certificate"] = {"not_before": "2026-10-01T00:00:00+00:00", "not_after": "2026-12-30T00:00:00+00:00"}
+    states = ("running", "finished:completed", "finished:failed" if is_ill else "finished:completed")
+    common = {"fab-id": "example/tabular", "fab-version": "1.2.0"}
+    hub["runs"] = [
+        {
+            **common, "run-id": f"{17211 - index}", "status": status, "elapsed": 312.4 + 3700 * index, "pending-at": f"2026-11-2{3 - index} 08:15:40Z",
+            "finished-at": f"2026-11-2{3 - index} 10:15:40Z", "curves": {name: list(enumerate(values, 1)) for name, values in CURVES[index].items()},
+        }
+        for index, status in enumerate(states)
+    ]  # fmt: skip
+    if number == 3:
+        for old, (name, region, end) in zip(list(sites), (("berlin", "eu", "2027-01-14"), ("leeds", "uk", "2026-12-05"), ("toronto", "ca", "2027-04-01"))):
+            hub["sites"][name] = {**copy.deepcopy(hub["sites"].pop(old)), "region": region}
+            hub["sites"][name]["client"] |= {"not_after": f"{end}T00:00:00+00:00"}
+            sites[name] = copy.deepcopy(sites["hospital-0001"] if not is_ill or name != "berlin" else {**sites[old], "error": sites[old]["error"].replace(old, name)})
+        sites = {name: sites[name] for name in ("berlin", "leeds", "toronto")}
+        if is_ill:
+            sites["leeds"]["trouble"] = "pod supernode-cpu-1: container supernode waits: ImagePullBackOff"
+            sites["leeds"]["workloads"][0]["ready"] = 1
+            hub["sites"]["toronto"]["access"] = {"since": "2026-11-23T09:40:03+00:00", "reason": "an audit"}
+        for node in hub["nodes"].values() if not is_ill else ():
+            node["status"] = "online"
+    return unit.fleet_report("hub", hub, sites)
+
+
 def write(folder: Path, report: dict[str, Any]) -> Path:
     page = folder / "fleet.html"
-    page.write_text(unit.fleet_page(report, unit.NOW, ["entry  time  who", "1      now   jane@laptop"]), encoding="utf-8")
+    page.write_text(unit.fleet_page(report, unit.NOW, TRAIL), encoding="utf-8")
     return page
 
 
