@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import os
 import shutil
 import struct
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import columns
 from ansible_collections.federated.flower.tests.page import browser
 from ansible_collections.federated.flower.tests.page.browser import DESK, PHONE
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.fleet import test_fleet_page as unit
@@ -27,13 +29,6 @@ SITES = [
 ]
 
 
-TRAIL = [
-    "entry  time                 who                                   playbook                                        cluster  what",
-    "41     2026-11-21T16:02:11  jane@laptop as oidc:jane@example.org  federated.flower.site                           hub      changed ConfigMap trust",
-    "                                                                                                                  leeds    created 12 objects",
-    "42     2026-11-23T08:15:40  awx@runner as system:serviceaccount   federated.flower.run                            hub      submitted: run 17211",
-    "43     2026-11-23T09:40:03  joe@desk as oidc:joe@example.org      federated.flower.site_access --limit toronto    toronto  access: denied",
-]
 CURVES = (
     {"evaluate accuracy": [0.41, 0.58, 0.66, 0.71, 0.74, 0.75], "train loss": [1.92, 1.21, 0.94, 0.83, 0.78, 0.76]},
     {"evaluate accuracy": [0.38, 0.52, 0.61, 0.69], "train loss": [2.05, 1.44, 1.1, 0.97]},
@@ -41,39 +36,61 @@ CURVES = (
 )
 
 
+def day(number: int, time: str = "00:00:00") -> str:
+    """A time so many days from now."""
+    return f"{(datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=number)).date()}T{time}+00:00"
+
+
+def trail() -> list[str]:
+    """Lines as M(federated.flower.audit_info) has them."""
+    rows = [
+        ("entry", "time", "who", "playbook", "cluster", "what"),
+        ("41", day(-2, "16:02:11"), "jane@laptop as oidc:jane@example.org", "federated.flower.site", "hub", "changed ConfigMap supernode-trust"),
+        ("", "", "", "", "leeds", "created 12 objects; keys: registered supernode-cpu-0 SHA256:Zk3mW8bq"),
+        ("42", day(-1, "08:15:40"), "awx@runner as system:serviceaccount:awx:default", "federated.flower.run", "hub", "submitted: run 17211"),
+        ("43", day(-1, "09:40:03"), "joe@desk as oidc:joe@example.org", "federated.flower.site_access --limit toronto", "toronto", "access: denied an audit"),
+    ]
+    return columns([[cell[:19] if place == 1 else cell for place, cell in enumerate(row)] for row in rows])
+
+
 def example(number: int, is_ill: bool) -> dict[str, Any]:
     """A report with real remedies: of three sites that are well or not, or of as many as in the unit test."""
     hub, sites = unit.played(number)
-    hub |= {"federation": "oncology", "backup": {"at": "2026-11-22T02:00:00+00:00"}, "address": "superlink.example.org:443"}
-    hub["trust"] = [{"subject": "CN=oncology federation CA", "not_before": "2026-09-01T00:00:00+00:00", "not_after": "2036-08-29T00:00:00+00:00"}]
-    hub["certificate"] = {"not_before": "2026-10-01T00:00:00+00:00", "not_after": "2026-12-30T00:00:00+00:00"}
+    hub |= {"federation": "oncology", "backup": {"at": day(-1, "02:00:00")}, "address": "superlink.example.org:443", "version": "1.42.0"}
+    hub["trust"] = [{"subject": "CN=oncology federation CA", "not_before": day(-90), "not_after": day(3560)}]
+    hub["certificate"] = {"not_before": day(-50), "not_after": day(39)}
     states = ("running", "finished:completed", "finished:failed" if is_ill else "finished:completed")
     common = {"fab-id": "example/tabular", "fab-version": "1.2.0"}
     hub["runs"] = [
         {
-            **common, "run-id": f"{17211 - index}", "status": status, "elapsed": 312.4 + 3700 * index, "pending-at": f"2026-11-2{3 - index} 08:15:40Z",
-            "finished-at": f"2026-11-2{3 - index} 10:15:40Z", "curves": {name: list(enumerate(values, 1)) for name, values in CURVES[index].items()},
+            **common, "run-id": f"{1672508823727159 + 7919 * index}{17211 - index}", "status": status, "elapsed": 312.4 + 3700 * index,
+            "pending-at": day(-index, "06:15:40"), "finished-at": day(-index, "10:15:40"),
+            "curves": {name: list(enumerate(values, 1)) for name, values in CURVES[index].items()},
         }
         for index, status in enumerate(states)
     ]  # fmt: skip
+    for node in hub["nodes"].values():
+        away = is_ill and node["status"] == "offline"
+        node |= {"status": "offline", "offline-at": day(-1, "21:12:09")} if away else {"status": "online", "offline-at": "N/A"}
+    for live in sites.values():
+        for workload in live["workloads"]:
+            workload["version"] = "1.42.0"
     if number == 3:
-        for old, (name, region, end) in zip(list(sites), (("berlin", "eu", "2027-01-14"), ("leeds", "uk", "2026-12-05"), ("toronto", "ca", "2027-04-01"))):
+        for old, (name, region, end) in zip(list(sites), (("berlin", "eu", 52), ("leeds", "uk", 12), ("toronto", "ca", 130))):
             hub["sites"][name] = {**copy.deepcopy(hub["sites"].pop(old)), "region": region}
-            hub["sites"][name]["client"] |= {"not_after": f"{end}T00:00:00+00:00"}
+            hub["sites"][name]["client"] = {"not_before": day(-120), "not_after": day(end)}
             sites[name] = copy.deepcopy(sites["hospital-0001"] if not is_ill or name != "berlin" else {**sites[old], "error": sites[old]["error"].replace(old, name)})
         sites = {name: sites[name] for name in ("berlin", "leeds", "toronto")}
         if is_ill:
             sites["leeds"]["trouble"] = "pod supernode-cpu-1: container supernode waits: ImagePullBackOff"
             sites["leeds"]["workloads"][0]["ready"] = 1
-            hub["sites"]["toronto"]["access"] = {"since": "2026-11-23T09:40:03+00:00", "reason": "an audit"}
-        for node in hub["nodes"].values() if not is_ill else ():
-            node["status"] = "online"
+            hub["sites"]["toronto"]["access"] = {"since": day(-1, "09:40:03"), "reason": "an audit"}
     return unit.fleet_report("hub", hub, sites)
 
 
-def write(folder: Path, report: dict[str, Any]) -> Path:
+def write(folder: Path, report: dict[str, Any], time: str = unit.NOW) -> Path:
     page = folder / "fleet.html"
-    page.write_text(unit.fleet_page(report, unit.NOW, TRAIL), encoding="utf-8")
+    page.write_text(unit.fleet_page(report, time, trail()), encoding="utf-8")
     return page
 
 

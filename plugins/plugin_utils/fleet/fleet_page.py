@@ -40,6 +40,7 @@ CHART, SPARK = (46, 8, 350, 142), (2, 2, 78, 18)
 _LABELLED = 40  # sites of a region whose names are written out
 _SHOWN = 20  # problems, and sites in a table, that are shown without a click
 _SOON, _AHEAD = 30, 90  # days before a certificate ends in which it is marked, and in which it is on the timeline
+_ALIKE = 3  # problems that are shown as one
 _RUNS, _COMPARED = 50, 5  # runs in the table, and in a chart
 _NAMED = 6  # certificates of a day that are named
 _LONGEST = 1000  # characters of a text
@@ -92,7 +93,7 @@ def fleet_page(report: Mapping[str, Any], time: str, changes: Sequence[str] = ()
         hub_ends=_ends(hub["certificate"].get("not_after", ""), now),
         facts=_hub_facts(hub),
         shown=_SHOWN,
-        findings=[{**one, "anchor": anchors.get(one["cluster"], "")} for one in report["findings"]],
+        findings=grouped(report["findings"], anchors),
         words=WORDS,
         counts={name: counts[name] for name in WORDS if counts[name]},
         nodes=_nodes(sites),
@@ -144,7 +145,7 @@ def _nodes(sites: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
     """SuperNodes that are online and that should be, and of how many sites this is known."""
     asked = [site for site in sites if site["asked"]]
     pools = [pool for site in asked for pool in site["pools"]]
-    return sum(pool["online"] for pool in pools), sum(0 if site["access"] else pool["wanted"] for site in asked for pool in site["pools"]), len(asked)
+    return sum(pool["online"] for pool in pools), sum(pool["wanted"] for pool in pools), len(asked)
 
 
 def _headline(report: Mapping[str, Any]) -> str:
@@ -157,6 +158,23 @@ def _headline(report: Mapping[str, Any]) -> str:
         return f"{state}, it is not known how many SuperNodes of {counted(unknown, 'site')} are online"
     words = f", of {unknown} more it is not known" if unknown else ""
     return f"{state}, {counted(online, 'SuperNode')} of {counted(asked, 'site')} {'is' if online == 1 else 'are'} online{words}"
+
+
+def grouped(findings: Sequence[Mapping[str, Any]], anchors: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Findings with the anchor of their site; one with C(sites) for those of three sites or more that differ in nothing but the site's name."""
+    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for one in findings:
+        name = re.compile(rf"(?<![\w-]){re.escape(one['cluster'])}(?![\w-])") if one["cluster"] in anchors else None
+        key = tuple(name.sub("SITE", one[part]) if name else one[part] for part in ("text", "remedy"))
+        found.setdefault((one["level"], *key), []).append({**one, "anchor": anchors.get(one["cluster"], ""), "sites": []})
+    listed = []
+    for (level, text, remedy), members in found.items():
+        if len({one["cluster"] for one in members}) < _ALIKE:
+            listed += members
+        else:
+            sites = [{"name": one["cluster"], "anchor": one["anchor"]} for one in members]
+            listed.append({"level": level, "text": text, "remedy": remedy, "anchor": "", "sites": sites})
+    return listed
 
 
 def _hub_facts(hub: Mapping[str, Any]) -> dict[str, str]:
@@ -196,12 +214,12 @@ def _ends(not_after: str, now: datetime.datetime) -> dict[str, str]:
 def expiries(report: Mapping[str, Any], now: datetime.datetime) -> list[dict[str, Any]]:
     """Certificates by the day on which they end, all that have ended under the first of these days: C(date), C(days) from now, C(state), C(what)."""
     hub, network = report["hub"], report.get("network") or {}
-    found = [(hub["certificate"].get("not_after"), "the gateway of the hub")]
-    found += [(one.get("not_after"), f"the CA {one.get('subject') or ''}") for one in hub["trust"]]
-    found += [(site["certificate"].get("not_after"), f"the site {site['cluster']}") for site in report["sites"]]
+    found = [(hub["certificate"].get("not_after"), "gateway of the hub")]
+    found += [(one.get("not_after"), f"CA {one.get('subject') or ''}") for one in hub["trust"]]
+    found += [(site["certificate"].get("not_after"), f"site {site['cluster']}") for site in report["sites"]]
     found += [(one.get("not_after"), f"Skupper at the hub ({one.get('kind')})") for one in (network.get("hub") or {}).get("certificates") or []]
     links = [(name, link) for name, site in (network.get("sites") or {}).items() for link in site.get("links") or []]
-    found += [(link.get("not_after"), f"the Skupper link of {name}") for name, link in links]
+    found += [(link.get("not_after"), f"Skupper link of {name}") for name, link in links]
     dates: dict[str, list[tuple[datetime.datetime, str]]] = {}
     for end, what in sorted((end, what) for text, what in found if (end := formats.moment(text))):
         dates.setdefault("ended" if end <= now else end.date().isoformat(), []).append((end, what))
@@ -308,8 +326,8 @@ def _described(points: Sequence[Sequence[float]]) -> dict[str, str]:
     """The curve of a run in words. C(points): round and value, by round."""
     values = [value for _number, value in points]
     (first, start), (last, end) = points[0], points[-1]
-    words = f"in round {last:g}, from {start:.4g} in round {first:g}; lowest {min(values):.4g}, highest {max(values):.4g}"
-    return {"last": f"{end:.4g}", "words": words}
+    words = f"from {start:.4g} in round {first:g}; lowest {min(values):.4g}, highest {max(values):.4g}"
+    return {"last": f"{end:.4g}", "round": f"{last:g}", "words": words}
 
 
 def _range(points: Sequence[Sequence[float]]) -> tuple[tuple[float, float], tuple[float, float]]:

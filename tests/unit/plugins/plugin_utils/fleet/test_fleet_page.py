@@ -311,7 +311,7 @@ def test_certificates_of_the_next_days() -> None:
     given["hub"] |= {"trust": [{"subject": "CN=x", "not_after": "2036-01-01T00:00:00Z"}], "backup": "the last backup of the hub is of 2026-11-22T10:00, a day ago"}
     found = expiries(given, datetime.datetime.fromisoformat(NOW))
     assert [(one["date"], one["days"], one["state"]) for one in found[:3]] == [("2026-11-01", 0, "ended"), ("2026-12-01", 8, "soon"), ("2026-12-20", 26, "soon")]
-    assert found[2]["what"].startswith("the site lab-0, ") and found[2]["what"].endswith(", 2 more")
+    assert found[2]["what"].startswith("site lab-0, ") and found[2]["what"].endswith(", 2 more")
     page = Page(fleet_page(given, NOW))
     assert "The next one after that ends on 2031-01-01, in 1499 days: that of Skupper at the hub (ca)." in page.text
     assert "The last backup of the hub is of 2026-11-22T10:00, a day ago." in page.text
