@@ -183,7 +183,7 @@ def test_what_is_not_known_is_not_said_to_be_offline() -> None:
     page = Page(fleet_page(report(site("a", **unasked), site("b", **unasked), findings=[finding("hub hub: busy", "hub")]), NOW))
     assert "1 problem, it is not known how many SuperNodes of 2 sites are online" in page.text
     assert "offline" not in page.text and "never" not in page.text
-    assert "eu2 sites: 2 unknown2 direct" in page.text.replace("\n", "")
+    assert "eu2 sites: 2 unknownConnection: 2 direct" in page.text.replace("\n", "")
     page = Page(fleet_page(report(site("a"), site("b", **unasked)), NOW))
     assert "2 SuperNodes of 1 site are online, of 1 more it is not known" in page.text
 
@@ -199,7 +199,18 @@ def test_the_state_in_a_word() -> None:
     assert [overall(one)[0] for one in given] == ["Healthy", "Healthy", "Healthy", "Degraded", "Down", "Down", "Unreachable"]
 
 
-def test_commands_of_remedies_can_be_told_from_their_words() -> None:
+def test_equal_problems_of_many_sites_are_shown_once() -> None:
+    names = ("lab-a", "lab-b", "lab-b-2")
+    found = [finding(f"{name}: 1 of 2 SuperNodes are online", name, f"Run verify --limit {name}") for name in names]
+    found += [finding("lab-a: another problem", "lab-a"), finding("lab-b: another problem", "lab-b")]
+    page = Page(fleet_page(report(*(site(name) for name in names), findings=found), NOW))
+    words = " ".join(page.text.split())
+    assert "Problem SITE: 1 of 2 SuperNodes are online 3 sites lab-a lab-b lab-b-2 Run verify --limit SITE" in words and "5 problems" in words
+    assert "Problem lab-a: another problem" in words and "Problem lab-b: another problem" in words
+    assert [attrs["href"] for tag, attrs in page.tags if tag == "a" and str(attrs["href"]).startswith("#site-")][:3] == ["#site-0", "#site-1", "#site-2"]
+
+
+def test_commands_of_remedies_stand_out() -> None:
     remedies = {
         "It renews: ansible-playbook -i INVENTORY federated.flower.site --limit lab-a.": "ansible-playbook -i INVENTORY federated.flower.site --limit lab-a",
         "ansible-playbook -i INVENTORY federated.flower.runs -e flower_runs=logs -e flower_run_id=7": None,
@@ -277,7 +288,7 @@ def test_charts_compare_runs_and_say_in_words_what_they_draw() -> None:
     assert [tick["text"] for tick in accuracy["rounds"]] == ["1", "2", "3", "4", "5"]
     assert [tick["text"] for tick in accuracy["values"]] == ["0.5", "0.6", "0.7", "0.8", "0.9"]
     page = Page(fleet_page(report(site(), runs=runs), NOW))
-    assert "0.7 in round 3, from 0.5 in round 1; lowest 0.5, highest 0.75 (run 8)" in page.text and "Metrics of a/b, the last 2 runs" in page.text
+    assert "run 8: 0.7 in round 3, from 0.5 in round 1; lowest 0.5, highest 0.75" in page.text and "Metrics of a/b, the last 2 runs" in page.text
     assert "evaluate accuracy 0.7" in page.text and sum(tag == "figure" for tag, _attrs in page.tags) == 3
 
 
