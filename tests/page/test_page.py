@@ -79,7 +79,8 @@ def example(number: int, is_ill: bool) -> dict[str, Any]:
         for old, (name, region, end) in zip(list(sites), (("berlin", "eu", 52), ("leeds", "uk", 12), ("toronto", "ca", 130))):
             hub["sites"][name] = {**copy.deepcopy(hub["sites"].pop(old)), "region": region}
             hub["sites"][name]["client"] = {"not_before": day(-120), "not_after": day(end)}
-            sites[name] = copy.deepcopy(sites["hospital-0001"] if not is_ill or name != "berlin" else {**sites[old], "error": sites[old]["error"].replace(old, name)})
+            away = {**sites[old], "error": sites[old]["error"].replace(old, name)}
+            sites[name] = away if is_ill and name == "berlin" else copy.deepcopy(sites["hospital-0001"])
         sites = {name: sites[name] for name in ("berlin", "leeds", "toronto")}
         if is_ill:
             sites["leeds"]["trouble"] = "pod supernode-cpu-1: container supernode waits: ImagePullBackOff"
@@ -130,7 +131,8 @@ def test_the_page_is_not_wider_than_the_window(tmp_path: Path, width: int) -> No
 
 
 def test_sites_are_filtered_without_a_script_and_found_and_sorted_with_one(page: Path) -> None:
-    shown = "[...document.querySelectorAll('#sites-table tbody tr')].filter(one => getComputedStyle(one).display !== 'none').map(one => one.cells[0].textContent)"
+    rows = "[...document.querySelectorAll('#sites-table tbody tr')]"
+    shown = f"{rows}.filter(one => getComputedStyle(one).display !== 'none').map(one => one.cells[0].textContent)"
     script = f"""
         const [find] = document.querySelectorAll('input[type=search]'), [, , state] = document.querySelectorAll('#sites-table thead button')
         const found = []

@@ -103,7 +103,7 @@ def ends_soon(certificate: Mapping[str, Any], now: datetime.datetime) -> bool:
 def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
     """Findings about the hub: its cluster and SuperLink, certificates, outputs, and a lease that was not returned."""
     if not hub["reachable"]:
-        remedy = "Check flower_kubeconfig, flower_context and the network route to its API server. Sites and runs do not need this connection and may still work."
+        remedy = "Check flower_kubeconfig, flower_context and the route to its API server. Sites and runs do not need this connection and may still work."
         found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", _REFUSED if _REFUSAL in hub["error"] else remedy)
     elif hub["error"]:
         found.problem(name, f"hub {name}: {hub['error']}", f"Do what the message says. {_OUTPUTS_UNKNOWN}")
@@ -250,13 +250,13 @@ def _site_away(name: str, site: Mapping[str, Any]) -> str:
     forget = f"{SITE} -e flower_forget_sites={name}"
     if site.get("ocm"):
         return (
-            f"Do what the message says. If it no longer reports, check the klusterlet in the cluster of {name} and its connection to the hub. SuperNodes do not "
-            f"need it and may still work. If the cluster no longer exists, remove {name} from the inventory and run {forget}"
+            f"Do what the message says. If it no longer reports, check the klusterlet in the cluster of {name} and its connection to the hub. SuperNodes do "
+            f"not need it and may still work. If the cluster no longer exists, remove {name} from the inventory and run {forget}"
         )
     if _REFUSAL in site["error"]:
         return _REFUSED
     return (
-        f"Check flower_kubeconfig and flower_context of {name}, and the network route to its API server. If its cluster no longer exists, remove it from the "
+        f"Check flower_kubeconfig and flower_context of {name}, and the route to its API server. If its cluster no longer exists, remove it from the "
         f"inventory and run {forget}"
     )
 

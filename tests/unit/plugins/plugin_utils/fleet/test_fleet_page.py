@@ -31,6 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_page 
     state_of,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_report import fleet_report
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_report import trail_table
 
 NOW = "2026-11-23T10:00:00+00:00"
 POOL = {
@@ -117,8 +118,8 @@ def test_problems_come_first_with_remedies_and_lead_to_their_site() -> None:
 def test_a_healthy_fleet() -> None:
     page = Page(fleet_page(report(site(pool={"wanted": 1, "online": 1})), NOW, TRAIL))
     words = (
-        "Healthy", "2026-11-23 10:00 UTC", "no problems, 1 SuperNode of 1 site is online", "None were found.", "2027-02-01, 70 days left", "hub.example.com:9092",
-        "2026-12-01, 8 days left", "ct", "jane@laptop", "eu1 site: 1 online",
+        "Healthy", "2026-11-23 10:00 UTC", "no problems, 1 SuperNode of 1 site is online", "None were found.", "2027-02-01, 70 days left", "eu1 site: 1 online",
+        "2026-12-01, 8 days left", "ct", "jane@laptop", "hub.example.com:9092",
     )  # fmt: skip
     assert [part for part in words if part not in page.text] == []
     assert ("p", {"class": "badge ok"}) in page.tags and ("td", {"class": "state"}) in page.tags
@@ -293,7 +294,9 @@ def test_charts_compare_runs_and_say_in_words_what_they_draw() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [(1.0, 1.0), (0.0, -0.0), (-1.7e308, 1.7e308), (5e-324, 0.0), (1e300, 1.0000000000000002e300)], ids=["flat", "zero", "largest", "smallest", "close"]
+    "values",
+    [(1.0, 1.0), (0.0, -0.0), (-1.7e308, 1.7e308), (5e-324, 0.0), (1e300, 1.0000000000000002e300)],
+    ids=["flat", "zero", "largest", "smallest", "close"],
 )
 def test_a_curve_stays_in_its_box(values: tuple[float, float]) -> None:
     run = {"run-id": "1", "status": "running", "curves": {"x": list(enumerate(values))}}
@@ -319,9 +322,11 @@ def test_certificates_of_the_next_days() -> None:
     many = [site(f"lab-{number}", certificate={"not_after": "2026-12-20T00:00:00+00:00"}) for number in range(8)]
     network = {"hub": {"certificates": [{"kind": "ca", "not_after": "2031-01-01T00:00:00Z"}]}, "sites": {"lab-1": {"links": [{"not_after": ""}]}}}
     given = report(site("old", certificate={"not_after": "2026-11-01T00:00:00+00:00"}), *many, network=network)
-    given["hub"] |= {"trust": [{"subject": "CN=x", "not_after": "2036-01-01T00:00:00Z"}], "backup": "the last backup of the hub is of 2026-11-22T10:00, a day ago"}
+    backup = "the last backup of the hub is of 2026-11-22T10:00, a day ago"
+    given["hub"] |= {"trust": [{"subject": "CN=x", "not_after": "2036-01-01T00:00:00Z"}], "backup": backup}
     found = expiries(given, datetime.datetime.fromisoformat(NOW))
-    assert [(one["date"], one["days"], one["state"]) for one in found[:3]] == [("2026-11-01", 0, "ended"), ("2026-12-01", 8, "soon"), ("2026-12-20", 26, "soon")]
+    facts = [(one["date"], one["days"], one["state"]) for one in found[:3]]
+    assert facts == [("2026-11-01", 0, "ended"), ("2026-12-01", 8, "soon"), ("2026-12-20", 26, "soon")]
     assert found[2]["what"].startswith("site lab-0, ") and found[2]["what"].endswith(", 2 more")
     page = Page(fleet_page(given, NOW))
     assert "The next one after that ends on 2031-01-01, in 1499 days: that of Skupper at the hub (ca)." in page.text
@@ -339,6 +344,10 @@ def test_changes_by_day() -> None:
     assert one["what"] == [["hub", "created Secret superlink-trust"], ["lab", "FAILED: no connection"]]
     assert (one["entry"], one["playbook"], one["who"]) == ("7", "federated.flower.site --limit hub,lab", "jane@laptop as system:adm")
     assert days[""][0]["what"] == [["", "audit trail flower/flower-audit on hub: entry 5 was altered"]] and by_day([]) == {}
+    sites = {"hub": {"words": ["submitted: run 42"]}, "a  b": {"words": ["deployed"]}}
+    entry = {"seq": 1, "time": "2026-11-23T08:05:00.5+00:00", "who": {"user": "joe", "host": "desk"}, "playbook": "x", "sites": sites}
+    (found,) = by_day(trail_table([entry]))["2026-11-23"]  # type: ignore[list-item]
+    assert found["what"] == [["hub", "words: submitted: run 42"], ["a  b", "words: deployed"]] and found["playbook"] == "x"
 
 
 def test_regions_say_how_their_sites_are_connected() -> None:
