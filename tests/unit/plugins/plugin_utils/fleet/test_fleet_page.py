@@ -224,9 +224,10 @@ def test_commands_of_remedies_stand_out() -> None:
 
 def test_a_hub_alone_and_a_hub_that_is_down() -> None:
     assert "There are no sites" in fleet_page(report(), NOW)
-    down = report(site(reachable=False, pools=[]))
+    down = report(site(reachable=False, pools=[], certificate={}))
     down["hub"] |= {"reachable": False, "asked": False, "well": False, "workloads": [], "certificate": {}, "address": "", "version": ""}
     assert "unknown" in Page(fleet_page(down, NOW)).text
+    assert "It is not known when certificates end." in fleet_page(down, NOW)
     assert "It is not known whether there are runs." in fleet_page(down, NOW) and "The SuperLink lists none." in fleet_page(report(), NOW)
     ill = report()
     ill["hub"] |= {"well": False}
