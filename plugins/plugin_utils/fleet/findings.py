@@ -103,7 +103,7 @@ def ends_soon(certificate: Mapping[str, Any], now: datetime.datetime) -> bool:
 def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
     """Findings about the hub: its cluster and SuperLink, certificates, outputs, and a lease that was not returned."""
     if not hub["reachable"]:
-        remedy = "Check flower_kubeconfig, flower_context and the way to its API server. Sites and runs do not need this connection: they may be well."
+        remedy = "Check flower_kubeconfig, flower_context and the route to its API server. Sites and runs do not need this connection and may still work."
         found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", _REFUSED if _REFUSAL in hub["error"] else remedy)
     elif hub["error"]:
         found.problem(name, f"hub {name}: {hub['error']}", f"Do what the message says. {_OUTPUTS_UNKNOWN}")
@@ -250,14 +250,14 @@ def _site_away(name: str, site: Mapping[str, Any]) -> str:
     forget = f"{SITE} -e flower_forget_sites={name}"
     if site.get("ocm"):
         return (
-            f"Do what the message says. If it has stopped to report, look at the klusterlet in the cluster of {name}, and at its way to the hub. SuperNodes do "
-            f"not need it: they may be well. If the cluster no longer exists, take {name} out of the inventory and run {forget}"
+            f"Do what the message says. If it no longer reports, check the klusterlet in the cluster of {name} and its connection to the hub. SuperNodes do "
+            f"not need it and may still work. If the cluster no longer exists, remove {name} from the inventory and run {forget}"
         )
     if _REFUSAL in site["error"]:
         return _REFUSED
     return (
-        f"Check flower_kubeconfig and flower_context of {name}, and the way to its API server. If its cluster no longer exists, take it out of the inventory "
-        f"and run {forget}"
+        f"Check flower_kubeconfig and flower_context of {name}, and the route to its API server. If its cluster no longer exists, remove it from the "
+        f"inventory and run {forget}"
     )
 
 
@@ -267,7 +267,7 @@ def _site_pods(site: str, trouble: str) -> str:
         return f"Correct the image's name or the credentials of its registry in the variables of {site}, then run {SITE} --limit {site}"
     if f"{TUNNEL} runs but is not ready" in trouble:
         asked = f"kubectl exec NAME_OF_THE_POD -c {TUNNEL} -- sh {TUNNEL_PROGRAM} check"
-        return f"The HTTP proxy of {site} is in the way. What it says: {asked}. Correct supernode_http_proxy, or the proxy"
+        return f"The HTTP proxy of {site} blocks the connection to the hub. Its answer: {asked}. Correct supernode_http_proxy, or the proxy"
     return f"Correct what the message names, in the variables of {site} or in its cluster, then run {SITE} --limit {site}"
 
 
@@ -275,12 +275,12 @@ def _nodes_offline(site: str, *, is_reached: bool) -> str:
     """For SuperNodes that are not online. C(is_reached): whether their pods can be asked and restarted from the control node."""
     if not is_reached:
         return (
-            f"Its pods can neither be asked nor restarted from here. People with access to the cluster of {site} can look at them, and at the logs of their "
-            "containers supernode and sidecar. If a pod is ready, they can delete it: its successor connects again."
+            f"Its pods cannot be read or restarted from the control node. An administrator of the cluster of {site} can check them and the logs of their "
+            "containers supernode and sidecar, and can delete a pod that is ready: its successor connects again."
         )
     return (
         "If their pods are ready, ansible-playbook -i INVENTORY federated.flower.reconcile -e flower_reconcile=heal restarts those that hang. "
-        f"ansible-playbook -i INVENTORY federated.flower.verify --limit {site} shows where the way to the hub ends."
+        f"ansible-playbook -i INVENTORY federated.flower.verify --limit {site} shows where the connection to the hub fails."
     )
 
 

@@ -25,7 +25,7 @@ def test_site_that_is_down_fails_alone(fed, dead, tmp_path):
     rows = {line.split()[0]: line for line in status.table}
     assert "unreachable" in rows["site-a"] and "1/1" in rows["site-b"], status.table
     text = page.read_text()
-    assert text.index("127.0.0.1:1") < text.index("Topology") and "federated.flower.site" in text.partition("Changes")[2]
+    assert text.index("127.0.0.1:1") < text.index('<h2 id="sites">') and "federated.flower.site" in text.partition('<h2 id="changes">')[2]
     report = fed.play("status", "-e", "flower_status_format=json", "-e", "awx_job_id=7", hosts=hosts, rc=2).report
     assert [site["reachable"] for site in report["sites"]] == [False, True]
     assert not report["healthy"] and any(problem.startswith("site-a: ") for problem in report["problems"])

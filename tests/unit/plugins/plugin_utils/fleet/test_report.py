@@ -428,7 +428,7 @@ def test_remedies_for_sites_that_are_not_reached_name_nothing_that_cannot_help()
     far = {**SITE, "workloads": [], "bundle": {"version": 1, "answered": 1, "waits": False, "next": ""}}
     for site in (far, {**SITE, "ocm": {**row, "state": "ready", "ready": True}}):
         (found,) = fleet_report.fleet_report("hub", hub(nodes={}), {"site-a": site})["findings"]
-        assert "federated.flower.reconcile" not in found["remedy"] and "People with access" in found["remedy"]
+        assert "federated.flower.reconcile" not in found["remedy"] and "An administrator of the cluster" in found["remedy"]
 
 
 def test_a_cluster_that_refuses_is_not_said_to_be_gone():
