@@ -175,6 +175,15 @@ def add_runs(runs: Sequence[Mapping[str, Any]], found: Findings, now: datetime.d
         found.warning("", f"{named(last)} failed{f': {details}' if details and details != 'N/A' else ''}", remedy)
 
 
+def add_schedules(schedules: Sequence[Mapping[str, Any]], found: Findings) -> None:
+    """Findings about trainings on a calendar whose last run did not complete. That a run was skipped is no fault: its settings say so."""
+    for one in schedules:
+        status = one["last"].get("status", "")
+        if status not in ("", "completed", "skipped", "running", "pending"):
+            remedy = "The line of the schedule says why. Start a run by hand (federated.flower.run), or wait for its next time"
+            found.warning("", f"schedule {one['name']}: its last run is {status}", remedy)
+
+
 def add_site(
     name: str, site: Mapping[str, Any], shown: Mapping[str, Any], record: Mapping[str, Any], hub: Mapping[str, Any], found: Findings, now: datetime.datetime
 ) -> None:

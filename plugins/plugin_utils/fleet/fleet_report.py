@@ -43,7 +43,7 @@ def fleet_report(
         should be online), C(access), C(certificate), C(clientapps) (those in their own pods), C(http_proxy) (the address of the one on its
         way to the hub, or empty), C(asked) (whether it is known which of its SuperNodes are online; if not, C(online) of its pools is None)
         and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty
-        without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists
+        without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) and C(schedules) (lists), C(problems) and C(warnings) (lists
         of sentences), C(findings) (both with their remedies, as C(findings.Finding)).
     """
     known = list(sites) if known is None else list(known)
@@ -68,6 +68,7 @@ def fleet_report(
         remedy = "`flwr supernode unregister` in the SuperLink's pod removes it if it is not used"
         found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedy, with_remedy=True)
     findings.add_runs(hub["runs"], found, now)
+    findings.add_schedules(hub.get("schedules") or [], found)
     return {
         "healthy": not found.problems,
         "hub": {
@@ -93,6 +94,7 @@ def fleet_report(
         "forgotten": forgotten,
         "unknown_nodes": list(hub["unknown_nodes"]),
         "runs": list(hub["runs"]),
+        "schedules": list(hub.get("schedules") or []),
         "problems": found.problems,
         "warnings": found.warnings,
         "findings": found.facts(),

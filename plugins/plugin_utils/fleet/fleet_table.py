@@ -11,6 +11,7 @@ from typing import Any
 
 from ..base import formats
 from ..base.formats import readable
+from ..flower.schedules import describe
 from .fleet_report import datasets_of, end_of
 
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
@@ -45,6 +46,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     lines += [hub[name] for name in ("upgrade", "rotation", "backup") if hub.get(name)]
     if outputs and not outputs.get("error"):
         lines.append(f"outputs: {readable(outputs['free'])} of {readable(outputs['size'])} are free")
+    lines += [describe(one) for one in report.get("schedules") or []]
     datasets: dict[str, list[str]] = {}
     images: dict[str, list[str]] = {}
     proxies: dict[str, list[str]] = {}
