@@ -43,8 +43,8 @@ def parse(text: str) -> Cron:
     fields = text.split()
     if len(fields) != len(_FIELDS):
         raise ValueError('is not five fields "MINUTE HOUR DAY MONTH WEEKDAY", such as "0 2 * * sun"')
-    found = [_numbers(given.lower(), *known) for given, known in zip(fields, _FIELDS)]
-    return Cron(*found, either=not any(set("*?") & set(fields[number]) for number in (2, 4)))
+    minutes, hours, days, months, weekdays = (_numbers(given.lower(), *known) for given, known in zip(fields, _FIELDS))
+    return Cron(minutes, hours, days, months, weekdays, either=not any(set("*?") & set(fields[number]) for number in (2, 4)))
 
 
 def _numbers(given: str, name: str, least: int, most: int, words: tuple[str, ...]) -> frozenset[int]:

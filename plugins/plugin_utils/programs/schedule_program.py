@@ -113,7 +113,8 @@ class Hub:
                     raise OSError("it printed too much")
                 if received[ERROR]:
                     break
-        return exit_code(bytes(received[ERROR])), *(received[number].decode("utf-8", "replace") for number in (STDOUT, STDERR))
+        output, errors = (received[number].decode("utf-8", "replace") for number in (STDOUT, STDERR))
+        return exit_code(bytes(received[ERROR])), output, errors
 
 
 def frame(data: bytes, opcode: int = 2) -> bytes:
