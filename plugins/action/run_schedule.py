@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import datetime
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import site_hosts
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
+from ansible_collections.federated.flower.plugins.plugin_utils.base import cron, foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import own_pods
+from ansible_collections.federated.flower.plugins.plugin_utils.base.maintenance import VARIABLE, in_maintenance
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
     FEDERATION_CONFIG,
     SCHEDULE,
@@ -37,6 +41,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec imp
 _LIMIT = 900 * 1024  # bytes of an app, compressed: a ConfigMap has 1 MiB, with the programs
 _OWN = ("cron", *schedules.DEFAULTS)  # options that are settings as they are
 _APP = ("app", "version", "run_config")  # settings that follow from the app
+_YEAR, _TIMES = datetime.timedelta(days=366), 2000  # for which times are compared with maintenance windows
 _NO_SETTINGS = {**schedules.DEFAULTS, "cron": "", **dict.fromkeys(_APP, "")}
 
 
@@ -56,6 +61,7 @@ class ActionModule(ClusterAction):
         "overlap": {"type": "str"},
         "min_supernodes": {"type": "int"},
         "timeout": {"type": "int"},
+        "ignore_maintenance": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -104,6 +110,8 @@ class ActionModule(ClusterAction):
             settings: dict[str, Any] = {**_NO_SETTINGS, **given}
             if present:
                 settings, archive = self._complete(hub, spec, name, given, archive)
+                if not self.params["ignore_maintenance"] and not settings["suspend"]:
+                    self._refuse_maintenance(settings)
             paths = {"connection": CONNECTION, "container": CONTAINER}
             objects = schedule.objects(spec, name, {**settings, **paths}, archive, ["python", "-c", in_pod.LOADER])
             if present:
@@ -116,6 +124,27 @@ class ActionModule(ClusterAction):
         words = f"schedule {name} {verb}{'set' if present else 'removed'}" if done.changed else f"schedule {name} is {'as wanted' if present else 'absent'}"
         note = "; a run that it started goes on (federated.flower.runs)" if done.changed and not present else ""
         return {**done.as_dict(), "msg": words + note}
+
+    def _refuse_maintenance(self, settings: Mapping[str, Any]) -> None:
+        """Refuse times at which a site is in maintenance.
+
+        Raises:
+            ClusterError: the first of them, or what is wrong with a window.
+        """
+        hosts = {site: {VARIABLE: self._variable_of(self.variables_of(site), VARIABLE)} for site in site_hosts(self)}
+        hosts = {site: given for site, given in hosts.items() if given[VARIABLE]}
+        now = datetime.datetime.now(datetime.timezone.utc)
+        coming = cron.times(cron.parse(settings["cron"]), cron.zone(settings["timezone"]), now)
+        try:
+            for time in itertools.takewhile(lambda one: one < now + _YEAR, itertools.islice(coming, _TIMES)) if hosts else ():
+                for site, until in in_maintenance(hosts, hosts, time).items():
+                    raise ClusterError(
+                        f"flower_schedule_cron: {settings['cron']!r} comes at {time:%Y-%m-%d %H:%M}, and {site} is in maintenance until {until} "
+                        f"({VARIABLE}). Choose other times. With -e flower_maintenance_ignore=true, runs start then with the SuperNodes that are online, "
+                        "if these are as many as flower_schedule_min_supernodes."
+                    )
+        except ValueError as error:
+            raise ClusterError(f"{error}.") from error
 
     @staticmethod
     def _complete(hub: Cluster, spec: HubSpec, name: str, given: Mapping[str, Any], archive: bytes) -> tuple[dict[str, Any], bytes]:

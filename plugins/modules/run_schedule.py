@@ -62,6 +62,11 @@ options:
     description:
       - Seconds for which a run is followed. A longer one goes on, and counts as not completed. Of a new schedule V(86400).
     type: int
+  ignore_maintenance:
+    description:
+      - Takes times at which a site of the inventory is in maintenance (C(flower_maintenance)), which are refused otherwise.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - federated.flower.hub.namespace
   - federated.flower.hub.federation

@@ -189,6 +189,10 @@ def add_site(
 ) -> None:
     """Findings about a site. C(site): result of M(federated.flower.supernode_info); C(shown): its entry in the report; C(record): that of the ledger."""
     access, pools, asked, bundle = shown["access"], shown["pools"], shown["asked"], site.get("bundle")
+    if shown["maintenance"]:
+        remedy = "No run is submitted until then. Scheduled, federated.flower.reconcile -e flower_reconcile=heal denies the site meanwhile, and admits it again."
+        found.warning(name, f"{name}: maintenance until {shown['maintenance']}", remedy)
+        return
     live = {item["pool"] for item in site["workloads"]}
     if record.get("fault"):
         found.problem(name, f"{name}: {record['fault']}", f"Run {SITE}: it says how the record is made again")

@@ -27,7 +27,11 @@ _LIVE = ("kind", "desired", "ready", "version")  # of a workload
 
 
 def fleet_report(
-    hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], known: Sequence[str] | None = None
+    hub_name: str,
+    hub: Mapping[str, Any],
+    sites: Mapping[str, Mapping[str, Any]],
+    known: Sequence[str] | None = None,
+    maintenance: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Combine the results of hub and sites.
 
@@ -36,6 +40,7 @@ def fleet_report(
         hub: result of M(federated.flower.superlink_info).
         sites: inventory name -> result of M(federated.flower.supernode_info), for the checked sites.
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
+        maintenance: site -> until when one of its maintenance windows is open, of the sites that have such a window.
 
     Returns:
         C(healthy) (bool), C(hub) (dict; C(asked): whether the SuperLink has listed SuperNodes and runs, C(well): it answers, and all of it
@@ -50,7 +55,7 @@ def fleet_report(
     now = datetime.datetime.now(datetime.timezone.utc)
     found = Findings()
     findings.add_hub(hub_name, hub, found, now)
-    listed = [_site(name, sites[name], hub, found, now) for name in sites]
+    listed = [_site(name, {**sites[name], "maintenance": (maintenance or {}).get(name, "")}, hub, found, now) for name in sites]
     if hub.get("insecure") and findings.has_answered(hub):
         findings.add_nameless(hub_name, hub, listed, found)
     forgotten = sorted(set(hub["sites"]) - set(known))
@@ -158,6 +163,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         "reachable": site["reachable"],
         "asked": asked,
         "access": record.get("access") or {},
+        "maintenance": site["maintenance"],
         "certificate": record.get("client") or {},
         "pools": pools,
         "clientapps": apps,
