@@ -120,8 +120,8 @@ class ActionModule(ClusterAction):
                 done = apply_objects(hub, objects, check=self.check, show_diff=self.show_diff, own_only=True, **record)
             else:
                 done = apply_objects(hub, objects, state="absent", check=self.check, show_diff=self.show_diff, own_only=True)
-        verb = {True: "would be " if self.check else "", False: ""}[done.changed]
-        words = f"schedule {name} {verb}{'set' if present else 'removed'}" if done.changed else f"schedule {name} is {'as wanted' if present else 'absent'}"
+        verb = ("would be" if self.check else "was") if done.changed else "is"
+        words = f"schedule {name} {verb} {('set' if present else 'removed') if done.changed else ('as wanted' if present else 'absent')}"
         note = "; a run that it started goes on (federated.flower.runs)" if done.changed and not present else ""
         return {**done.as_dict(), "msg": words + note}
 

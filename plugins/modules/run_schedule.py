@@ -149,5 +149,5 @@ msg:
   description: What was done.
   returned: always
   type: str
-  sample: schedule weekly set
+  sample: schedule weekly was set
 """
