@@ -1,11 +1,13 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbook schedule: what it lists, and what it refuses before anything is changed."""
+"""The playbook schedule, and maintenance windows in playbooks: what is refused before anything is changed."""
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,23 +15,22 @@ from ansible_collections.federated.flower.tests.unit.ansible_run import api_serv
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 
 APP = f"flower_app={ROOT / 'examples' / 'quickstart'}"
-EMPTY = {"kind": "List", "items": [], "metadata": {}}
-NO_RIGHTS = {"status": {"resourceRules": []}}
-DENIED = {"status": {"allowed": False}}
+ALL = {"status": {"resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]}}
+NONE = {"status": {"resourceRules": [], "allowed": False}}
+
+
+def fleet_at(folder: Path, address: str, **site: Any) -> Path:
+    hub = {"flower_auth": {"host": address, "api_key": "s3cr3t"}, "flower_platform": "kubernetes"}
+    return written(folder, inventory(hub, {"site-a": site}))
 
 
 @pytest.mark.playbook
 def test_bad_variables_are_refused_before_anything_is_changed(tmp_path: Path) -> None:
-    answers = {"/selfsubjectrulesreviews": NO_RIGHTS, "/selfsubjectaccessreviews": DENIED}
-    batch = {"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [{"name": "cronjobs", "kind": "CronJob", "namespaced": True, "verbs": ["list"]}]}
-    answers |= {"/apis/batch/v1": batch, "/cronjobs?limit=500&labelSelector=": EMPTY}
-    with api_server(answers) as (address, seen):
-        fleet = written(tmp_path, inventory({"flower_auth": {"host": address, "api_key": "s3cr3t"}}, {}))
+    with api_server({"/selfsubjectrulesreviews": NONE, "/selfsubjectaccessreviews": NONE}) as (address, seen):
+        fleet = fleet_at(tmp_path, address)
         for given, fault in (
             ("flower_schedule_state=gone", "hub: flower_schedule_state: gone is neither present nor absent"),
-            ("flower_schedule=Weekly", "hub: flower_schedule: 'Weekly' is not a name"),
             (f"flower_schedule=weekly {APP} flower_schedule_cron=daily", "hub: flower_schedule_cron: 'daily' is not five fields"),
-            ("flower_schedule=weekly flower_app=/nowhere", "hub: the app /nowhere does not exist"),
             (f"flower_schedule=weekly {APP} flower_run_datasets=ct", "hub: flower_run_datasets: the pods of a schedule cannot do this"),
         ):
             done = play(fleet, "schedule", "-e", given, "--check")
@@ -39,3 +40,25 @@ def test_bad_variables_are_refused_before_anything_is_changed(tmp_path: Path) ->
         assert done.returncode == 2 and "may not: " in done.stdout and "patch cronjobs.batch in namespace flower" in done.stdout, done.stdout
         assert "add schedule to flower_rbac_works" in done.stdout and "s3cr3t" not in done.stdout
     assert {one["method"] for one in seen} <= {"GET", "POST"} and all("review" in one["path"] for one in seen if one["method"] == "POST")
+
+
+@pytest.mark.playbook
+def test_maintenance_is_respected(tmp_path: Path) -> None:
+    now = datetime.datetime.now(datetime.timezone.utc)
+    begin, end = (now + datetime.timedelta(hours=hours) for hours in (-1, 20))
+    window = {"from": f"{begin:%a %H:%M}", "to": f"{end:%a %H:%M}"}
+    until = f"site-a is in maintenance until {end:%Y-%m-%d %H:%M} UTC"
+    answers = {"/selfsubjectrulesreviews": ALL, "/configmaps/flower-federation": {"kind": "ConfigMap", "data": {}, "metadata": {"name": "flower-federation"}}}
+    with api_server(answers) as (address, seen):
+        fleet = fleet_at(tmp_path, address, flower_maintenance=[window])
+        done = play(fleet, "run", "-e", APP)
+        assert done.returncode == 2 and until in done.stdout and "Nothing was submitted" in done.stdout and seen == [], done.stdout
+        cron = {"flower_schedule_cron": f"{begin:%M %H} * * *", "flower_schedule": "daily", "flower_app": str(ROOT / "examples" / "quickstart")}
+        done = play(fleet, "schedule", "-e", str(cron).replace("'", '"'), "--check")
+        next_week = end + datetime.timedelta(days=7)
+        words = f"site-a is in maintenance until {next_week:%Y-%m-%d %H:%M} UTC (flower_maintenance). Choose other times"
+        assert done.returncode == 2 and (words in done.stdout or until in done.stdout), done.stdout
+        assert not [one for one in seen if one["method"] not in ("GET", "POST")]
+        fleet = fleet_at(tmp_path, address, flower_maintenance=[{**window, "to": "Sunday"}])
+        done = play(fleet, "run", "-e", APP)
+        assert done.returncode == 2 and "site-a: flower_maintenance[0].to: 'Sunday' is not a time" in done.stdout, done.stdout
