@@ -115,7 +115,7 @@ class ActionModule(ClusterAction):
             paths = {"connection": CONNECTION, "container": CONTAINER}
             objects = schedule.objects(spec, name, {**settings, **paths}, archive, ["python", "-c", in_pod.LOADER])
             if present:
-                record = {"applyset": SCHEDULES_SET, "applyset_namespace": spec.namespace, "prune": False}
+                record: dict[str, Any] = {"applyset": SCHEDULES_SET, "applyset_namespace": spec.namespace, "prune": False}
                 record["owner"] = owners.deployment_notes(federation=spec.federation)
                 done = apply_objects(hub, objects, check=self.check, show_diff=self.show_diff, own_only=True, **record)
             else:
