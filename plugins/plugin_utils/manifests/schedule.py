@@ -28,7 +28,6 @@ _LATE = 3600  # seconds after which a time that was missed, as by a cluster that
 _RESERVE = 1800  # seconds beside those of the run: for images, a SuperLink that restarts, and the last answer
 _RESOURCES = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
 _RIGHTS = [
-    {"apiGroups": [""], "resources": ["pods"], "resourceNames": [SUPERLINK_POD], "verbs": ["get"]},
     # A connection by web socket is a get; API servers since 1.35 want create as well.
     {"apiGroups": [""], "resources": ["pods/exec"], "resourceNames": [SUPERLINK_POD], "verbs": ["get", "create"]},
 ]

@@ -47,15 +47,14 @@ class Pod:
     def __init__(self) -> None:
         self.answers: list[list[dict[str, Any]] | str] = []
         self.requests: list[dict[str, Any]] = []
-        self.uid = "first"
 
     def answer(self, request: dict[str, Any]) -> list[dict[str, Any]] | str:
         self.requests.append(request)
         return self.answers.pop(0)
 
     @property
-    def submissions(self) -> list[str]:
-        return [step["once"] for request in self.requests for step in request["steps"] if "once" in step]
+    def submissions(self) -> int:
+        return sum(request["steps"][0].get("command", [""])[0] == "run" for request in self.requests)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -67,13 +66,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         assert self.headers["Authorization"] == "Bearer token"
-        if self.path == "/api/v1/namespaces/flower/pods/superlink-0":
-            body = json.dumps({"metadata": {"uid": self.pod.uid}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-            return
         assert self.path == (
             "/api/v1/namespaces/flower/pods/superlink-0/exec?command=python&command=-c&command=loader&container=superlink&stdin=true&stdout=true&stderr=true"
         )
@@ -153,7 +145,6 @@ def run(pod: Pod, pki: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.server_port))
     monkeypatch.setattr(schedule_program, "PAUSE", 0.01)
-    monkeypatch.setattr(schedule_program, "ATTEMPTS", (0, 0, 0))
     before = signal.getsignal(signal.SIGTERM)
 
     def run(**changes: Any) -> tuple[int, dict[str, str]]:
@@ -205,24 +196,17 @@ def test_other_apps_and_wanted_overlaps_do_not_prevent_a_run(pod: Pod, run: Run,
     assert run(overlap="allow" if active == runs("running") else "skip") == (1, {"status": "stopped", "run": "42", "why": ""})
 
 
-def test_a_lost_connection_repeats_the_same_submission(pod: Pod, run: Run) -> None:
-    pod.answers = [[runs(), ONLINE], "lost", [STARTED], [ended("completed")]]
-    assert run()[1]["status"] == "completed"
-    assert len(pod.submissions) == 2 and len(set(pod.submissions)) == 1
-
-
-def test_another_pod_is_not_asked_again(pod: Pod, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_is_lost_while_the_app_is_submitted_starts_no_second_run(pod: Pod, run: Run) -> None:
     pod.answers = [[runs(), ONLINE], "lost"]
-    before = pod.answer
-
-    def replaced(request: dict[str, Any]) -> Any:
-        found = before(request)
-        pod.uid = "second" if found == "lost" else "first"
-        return found
-
-    monkeypatch.setattr(pod, "answer", replaced)
     code, found = run()
-    assert (code, found["status"], len(pod.submissions)) == (1, "unknown", 1) and "there may be a run" in found["why"]
+    assert (code, found["status"], pod.submissions) == (1, "unknown", 1) and "there may be a run" in found["why"]
+
+
+def test_a_run_that_cannot_be_followed_is_named(pod: Pod, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pod.answers = [[runs(), ONLINE], [STARTED], "the SuperLink is gone"]
+    monkeypatch.setattr(schedule_program, "PATIENCE", -1)
+    code, found = run()
+    assert (code, found["status"], found["run"]) == (1, "unknown", "42") and "may go on" in found["why"] and "is gone" in found["why"]
 
 
 def test_a_run_that_takes_longer_goes_on(pod: Pod, run: Run) -> None:
