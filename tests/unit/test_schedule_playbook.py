@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 from ansible_collections.federated.flower.tests.unit.ansible_run import api_server, inventory, play, written
 from ansible_collections.federated.flower.tests.unit.read import ROOT
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 APP = f"flower_app={ROOT / 'examples' / 'quickstart'}"
 ALL = {"status": {"resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]}}
@@ -62,3 +66,28 @@ def test_maintenance_is_respected(tmp_path: Path) -> None:
         fleet = fleet_at(tmp_path, address, flower_maintenance=[{**window, "to": "Sunday"}])
         done = play(fleet, "run", "-e", APP)
         assert done.returncode == 2 and "site-a: flower_maintenance[0].to: 'Sunday' is not a time" in done.stdout, done.stdout
+        done = play(fleet_at(tmp_path, address, flower_maintenance=[window]), str(ROOT / "playbooks/parts/maintenance.yml"))
+        assert done.returncode == 0 and "Leave the sites in maintenance alone" in done.stdout, done.stdout
+
+
+def pause(runs: list[str], error: str = "", **holders: str | None) -> dict[str, Any]:
+    """What the part of reconcile.yml makes of the sites that the hub knows, of which a, b and c are in maintenance."""
+    (part,) = yaml.safe_load((ROOT / "playbooks/parts/maintenance.yml").read_text(encoding="utf-8"))
+    denial = {name: {} if holder is None else {"state": "denied", **({"holder": holder} if holder else {})} for name, holder in holders.items()}
+    hub = {
+        "sites": {name: {"access": access} for name, access in denial.items()},
+        "runs": [{"run-id": str(number), "status": status} for number, status in enumerate(runs)],
+        "error": error,
+    }
+    given = {"__maintenance_hub": hub, "__maintenance_open": dict.fromkeys("abc", "noon"), "__maintenance_given": True}
+    templar = Templar(loader=DataLoader(), variables=trusted(part["vars"]) | given | {"ansible_check_mode": False, "__maintenance_mode": "heal"})
+    deny, admit = (task for task in part["tasks"] if "federated.flower.site_access" in task)
+    return {"deny": templar.template(trusted(deny["loop"])), "admit": templar.template(trusted(admit["federated.flower.site_access"]["sites"]))}
+
+
+def test_sites_are_denied_when_no_run_is_active_and_only_those_of_the_holder_are_admitted() -> None:
+    known: dict[str, str | None] = {"a": None, "b": "maintenance", "d": None, "e": "maintenance", "f": "", "g": "run 1"}
+    assert pause(["finished:completed"], **known) == {"deny": ["a"], "admit": ["e"]}
+    assert pause(["finished:failed", "pending"], **known) == {"deny": [], "admit": ["e"]}
+    assert pause([], "the SuperLink does not answer", **known) == {"deny": [], "admit": ["e"]}
+    assert pause([], a="", b="drill") == {"deny": [], "admit": []}
