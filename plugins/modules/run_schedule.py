@@ -52,7 +52,7 @@ options:
     type: bool
   overlap:
     description:
-      - V(skip) starts no run while one of the same app is active, whoever started it; V(allow) does. Of a new schedule V(skip).
+      - V(skip) starts no run while one of the same app is active, from any source; V(allow) does. Of a new schedule V(skip).
     type: str
   min_supernodes:
     description:

@@ -176,7 +176,7 @@ def add_runs(runs: Sequence[Mapping[str, Any]], found: Findings, now: datetime.d
 
 
 def add_schedules(schedules: Sequence[Mapping[str, Any]], found: Findings) -> None:
-    """Findings about trainings on a calendar whose last run did not complete. That a run was skipped is no fault: its settings say so."""
+    """Findings about trainings on a calendar whose last run did not complete. One that was skipped is as its settings say."""
     for one in schedules:
         status = one["last"].get("status", "")
         if status not in ("", "completed", "skipped", "running", "pending"):
@@ -190,7 +190,7 @@ def add_site(
     """Findings about a site. C(site): result of M(federated.flower.supernode_info); C(shown): its entry in the report; C(record): that of the ledger."""
     access, pools, asked, bundle = shown["access"], shown["pools"], shown["asked"], site.get("bundle")
     if shown["maintenance"]:
-        remedy = "No run is submitted until then. Scheduled, federated.flower.reconcile -e flower_reconcile=heal denies the site meanwhile, and admits it again."
+        remedy = "No run is submitted until then. federated.flower.reconcile -e flower_reconcile=heal denies the site meanwhile, and admits it again."
         found.warning(name, f"{name}: maintenance until {shown['maintenance']}", remedy)
         return
     live = {item["pool"] for item in site["workloads"]}

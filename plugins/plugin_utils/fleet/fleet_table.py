@@ -32,7 +32,8 @@ def fleet_table(report: Mapping[str, Any]) -> str:
         if not site["pools"]:
             bundle = site.get("bundle") or {}
             bare = f"bundle {bundle['version']}, not answered" if bundle.get("version") else "nothing deployed"
-            state = "maintenance" if site.get("maintenance") else "unreachable" if not site["reachable"] else "unknown" if bundle and not site["asked"] else bare
+            state = "unreachable" if not site["reachable"] else "unknown" if bundle and not site["asked"] else bare
+            state = "maintenance" if site.get("maintenance") else state
             rows.append((site["cluster"], site["region"] or "", "", "", "", "", "", "", state))
     rows += [(name, "", "", "", "", "", "", "", "not in the inventory") for name in report["forgotten"]]
     lines = formats.columns([_COLUMNS, *(tuple(map(str, row)) for row in rows)])
