@@ -108,8 +108,8 @@ def violations(pod: Pod) -> list[str]:
 
 def templates(objects):
     """Name -> pod template of all workloads."""
-    specs = {o["metadata"]["name"]: (o.get("spec") or {}).get("jobTemplate", o).get("spec") or {} for o in objects if "spec" in o}
-    return {name: spec["template"] for name, spec in specs.items() if "template" in spec}
+    specs = [(o["metadata"]["name"], o["spec"].get("jobTemplate", o)["spec"]) for o in objects if "spec" in o]
+    return {name: spec["template"] for name, spec in specs if "template" in spec}
 
 
 def check(objects):
