@@ -15,7 +15,7 @@ from typing import Any
 from ..base import cron, foreign_data, formats
 from ..base.labels import own_pods, query
 from ..base.object_names import SCHEDULE, SCHEDULE_ANNOTATION, SCHEDULED_APP_ANNOTATION
-from ..kube.api_errors import Forbidden
+from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 
 OVERLAPS = ("skip", "allow")
@@ -62,7 +62,7 @@ def read(hub: Cluster, namespace: str, federation: str) -> list[dict[str, Any]]:
     try:
         jobs = hub.list("batch/v1", "CronJob", namespace, labels=labels)
         pods = hub.list("v1", "Pod", namespace, labels=labels) if jobs else []
-    except Forbidden:
+    except (Forbidden, NotServed):
         return []
     last = {_notes(pod).get(SCHEDULE_ANNOTATION): pod for pod in sorted(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp")))}
     found = ((str(job["metadata"]["name"]).removeprefix(f"{SCHEDULE}-"), job) for job in jobs)
