@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply import read
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import upgrade_record
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader, run_log
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader, run_log, schedules
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
@@ -58,7 +58,7 @@ class ActionModule(ClusterAction):
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
             "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
             "unknown_nodes": [], "network": {}, "outputs": {}, "lease": {},
-            "upgrade": "", "insecure": False, "backup": {}, "federation": params["federation"],
+            "upgrade": "", "insecure": False, "backup": {}, "schedules": [], "federation": params["federation"],
         }  # fmt: skip
         namespace, federation = params["namespace"], params["federation"]
         try:
@@ -73,6 +73,7 @@ class ActionModule(ClusterAction):
                     result["lease"] = self._lease(Lease(hub, namespace, federation))
                     result["upgrade"] = upgrade_record.describe(upgrade_record.Store(hub, namespace, federation).read())
                     result["partitions"], result["sites"] = _sites(ledger)
+                    result["schedules"] = schedules.read(hub, namespace, federation)
                     cli.wait_for_superlink(0)
                     result["nodes"], result["runs"] = runs_of.read_nodes_and_runs(cli, ALL_RUNS if params["all_runs"] else runs_of.SHOWN)
                     # Without node authentication the ledger has no keys, so it knows none of them.

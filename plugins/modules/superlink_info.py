@@ -154,6 +154,11 @@ backup:
   description: When the last backup of the hub was started (C(at)), and C(archive) and C(bytes). Empty if none is noted on the hub.
   returned: always
   type: dict
+schedules:
+  description: Trainings on a calendar, as M(federated.flower.run_schedule) returns them. Empty if they may not be read.
+  returned: always
+  type: list
+  elements: dict
 federation:
   description: The federation's name.
   returned: always

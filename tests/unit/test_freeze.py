@@ -24,10 +24,11 @@ import yaml
 from ansible_collections.federated.flower.plugins.action import ocm_addon
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import hub_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SCHEDULES_SET
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import program_text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import schedule, skupper, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import shipped
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle_files, direct, direct_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
@@ -49,7 +50,7 @@ HEAD = """\
 UTILS = ROOT / "plugins" / "plugin_utils"
 PROGRAMS = UTILS / "programs"
 _KEYS = re.compile(r'"((?:[a-z]+\.)?federated\.flower/[a-z0-9/-]*)"')
-_NOT_EXECUTED = ("metrics_program.py", "serverapp_program.py")  # they are in ConfigMaps
+_NOT_EXECUTED = ("metrics_program.py", "schedule_program.py", "serverapp_program.py")  # they are in ConfigMaps
 _PACKAGE = "ansible_collections.federated.flower.plugins.plugin_utils.programs"
 _MOST = 30  # lines of a message
 
@@ -92,7 +93,9 @@ def _with_programs() -> list[dict[str, Any]]:
     site = _site(
         pools=[each, *_defaults("supernode")["pools"]], packages_report=True, http_proxy={"address": "proxy:3128"}
     )
-    return [*superlink.objects(hub), *supernode.objects(site)]
+    settings = {"timeout": 0, **dict.fromkeys(("cron", "timezone", "suspend", "overlap", "app", "version"), "")}
+    calendar = schedule.objects(hub, "one", settings, b"", [])
+    return [*superlink.objects(hub), *supernode.objects(site), *calendar]
 
 
 def _site(**more: Any) -> SiteSpec:
@@ -173,6 +176,7 @@ def names() -> Frozen:
     texts = {text for path in UTILS.rglob("*.py") for text in _KEYS.findall(path.read_text(encoding="utf-8"))}
     sets = [
         hub_certificates.APPLYSET,
+        SCHEDULES_SET,
         direct.APPLYSET,
         controller.NAME,
         ocm_addon._SET,

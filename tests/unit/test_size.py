@@ -22,7 +22,7 @@ ABOVE = {
     "superlink": 28_550,
     "superlink_backup": 20_200,
     "superlink_standby": 22_300,
-    "supernode": 26_450,
+    "supernode": 26_480,
     "takeover": 20_600,
 }
 

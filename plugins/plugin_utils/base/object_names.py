@@ -52,6 +52,12 @@ AUDIT_COMPONENT = "audit"  # label app.kubernetes.io/component
 UPGRADE_CONFIG = "flower-upgrade"
 STANDBY_CONFIG = "flower-standby"
 RESTORE_CONFIG = "flower-restore"
+# A training on a calendar: label app.kubernetes.io/name of its objects, with its own name the name of each; the set of all of them; annotations, of
+# its pods its name, of its CronJob the name and version of its app.
+SCHEDULE = "flower-schedule"
+SCHEDULES_SET = "schedules"
+SCHEDULE_ANNOTATION = "federated.flower/schedule"
+SCHEDULED_APP_ANNOTATION = "federated.flower/app"
 
 # A site.
 SUPERNODE = "supernode"

@@ -175,11 +175,24 @@ def add_runs(runs: Sequence[Mapping[str, Any]], found: Findings, now: datetime.d
         found.warning("", f"{named(last)} failed{f': {details}' if details and details != 'N/A' else ''}", remedy)
 
 
+def add_schedules(schedules: Sequence[Mapping[str, Any]], found: Findings) -> None:
+    """Findings about trainings on a calendar whose last run did not complete. One that was skipped is as its settings say."""
+    for one in schedules:
+        status = one["last"].get("status", "")
+        if status not in ("", "completed", "skipped", "running", "pending"):
+            remedy = "The line of the schedule says why. Start a run by hand (federated.flower.run), or wait for its next time"
+            found.warning("", f"schedule {one['name']}: its last run is {status}", remedy)
+
+
 def add_site(
     name: str, site: Mapping[str, Any], shown: Mapping[str, Any], record: Mapping[str, Any], hub: Mapping[str, Any], found: Findings, now: datetime.datetime
 ) -> None:
     """Findings about a site. C(site): result of M(federated.flower.supernode_info); C(shown): its entry in the report; C(record): that of the ledger."""
     access, pools, asked, bundle = shown["access"], shown["pools"], shown["asked"], site.get("bundle")
+    if shown["maintenance"]:
+        remedy = "No run is submitted until then. federated.flower.reconcile -e flower_reconcile=heal denies the site meanwhile, and admits it again."
+        found.warning(name, f"{name}: maintenance until {shown['maintenance']}", remedy)
+        return
     live = {item["pool"] for item in site["workloads"]}
     if record.get("fault"):
         found.problem(name, f"{name}: {record['fault']}", f"Run {SITE}: it says how the record is made again")

@@ -27,7 +27,11 @@ _LIVE = ("kind", "desired", "ready", "version")  # of a workload
 
 
 def fleet_report(
-    hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], known: Sequence[str] | None = None
+    hub_name: str,
+    hub: Mapping[str, Any],
+    sites: Mapping[str, Mapping[str, Any]],
+    known: Sequence[str] | None = None,
+    maintenance: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Combine the results of hub and sites.
 
@@ -36,6 +40,7 @@ def fleet_report(
         hub: result of M(federated.flower.superlink_info).
         sites: inventory name -> result of M(federated.flower.supernode_info), for the checked sites.
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
+        maintenance: site -> until when one of its maintenance windows is open, of the sites that have such a window.
 
     Returns:
         C(healthy) (bool), C(hub) (dict; C(asked): whether the SuperLink has listed SuperNodes and runs, C(well): it answers, and all of it
@@ -43,14 +48,14 @@ def fleet_report(
         should be online), C(access), C(certificate), C(clientapps) (those in their own pods), C(http_proxy) (the address of the one on its
         way to the hub, or empty), C(asked) (whether it is known which of its SuperNodes are online; if not, C(online) of its pools is None)
         and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty
-        without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists
+        without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) and C(schedules) (lists), C(problems) and C(warnings) (lists
         of sentences), C(findings) (both with their remedies, as C(findings.Finding)).
     """
     known = list(sites) if known is None else list(known)
     now = datetime.datetime.now(datetime.timezone.utc)
     found = Findings()
     findings.add_hub(hub_name, hub, found, now)
-    listed = [_site(name, sites[name], hub, found, now) for name in sites]
+    listed = [_site(name, {**sites[name], "maintenance": (maintenance or {}).get(name, "")}, hub, found, now) for name in sites]
     if hub.get("insecure") and findings.has_answered(hub):
         findings.add_nameless(hub_name, hub, listed, found)
     forgotten = sorted(set(hub["sites"]) - set(known))
@@ -68,6 +73,7 @@ def fleet_report(
         remedy = "`flwr supernode unregister` in the SuperLink's pod removes it if it is not used"
         found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedy, with_remedy=True)
     findings.add_runs(hub["runs"], found, now)
+    findings.add_schedules(hub.get("schedules") or [], found)
     return {
         "healthy": not found.problems,
         "hub": {
@@ -93,6 +99,7 @@ def fleet_report(
         "forgotten": forgotten,
         "unknown_nodes": list(hub["unknown_nodes"]),
         "runs": list(hub["runs"]),
+        "schedules": list(hub.get("schedules") or []),
         "problems": found.problems,
         "warnings": found.warnings,
         "findings": found.facts(),
@@ -156,6 +163,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         "reachable": site["reachable"],
         "asked": asked,
         "access": record.get("access") or {},
+        "maintenance": site["maintenance"],
         "certificate": record.get("client") or {},
         "pools": pools,
         "clientapps": apps,

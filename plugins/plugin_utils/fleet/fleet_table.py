@@ -11,6 +11,7 @@ from typing import Any
 
 from ..base import formats
 from ..base.formats import readable
+from ..flower.schedules import describe
 from .fleet_report import datasets_of, end_of
 
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
@@ -32,6 +33,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
             bundle = site.get("bundle") or {}
             bare = f"bundle {bundle['version']}, not answered" if bundle.get("version") else "nothing deployed"
             state = "unreachable" if not site["reachable"] else "unknown" if bundle and not site["asked"] else bare
+            state = "maintenance" if site.get("maintenance") else state
             rows.append((site["cluster"], site["region"] or "", "", "", "", "", "", "", state))
     rows += [(name, "", "", "", "", "", "", "", "not in the inventory") for name in report["forgotten"]]
     lines = formats.columns([_COLUMNS, *(tuple(map(str, row)) for row in rows)])
@@ -45,6 +47,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     lines += [hub[name] for name in ("upgrade", "rotation", "backup") if hub.get(name)]
     if outputs and not outputs.get("error"):
         lines.append(f"outputs: {readable(outputs['free'])} of {readable(outputs['size'])} are free")
+    lines += [describe(one) for one in report.get("schedules") or []]
     datasets: dict[str, list[str]] = {}
     images: dict[str, list[str]] = {}
     proxies: dict[str, list[str]] = {}
@@ -81,7 +84,9 @@ def _network_lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
-    if not site["reachable"]:
+    if site.get("maintenance"):
+        state = "maintenance"
+    elif not site["reachable"]:
         state = "unreachable"
     elif site["access"]:
         state = "denied"

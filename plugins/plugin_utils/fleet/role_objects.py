@@ -22,7 +22,7 @@ from ..manifests import site_jobs
 from ..manifests.common_objects import metadata
 from ..marks import owners
 from ..rights.grants import grants, namespaces
-from ..rights.need import WORKS, Need, policy_rules
+from ..rights.need import SCHEDULE, WORKS, Need, policy_rules
 from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST, WAYS
 from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
@@ -30,7 +30,7 @@ from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
 
 KINDS = ("ServiceAccount", "User", "Group")
-_SETTINGS: Mapping[str, Check] = {"scientist_ways": each(choice(*WAYS)), "works": each(choice(*WORKS)), "state": choice("present", "absent")}
+_SETTINGS: Mapping[str, Check] = {"scientist_ways": each(choice(*WAYS)), "works": each(choice(*WORKS, SCHEDULE)), "state": choice("present", "absent")}
 # Holder -> the variable that names its subjects, without its prefix flower_rbac_.
 VARIABLES = {CONTROLLER: "controller", SCIENTIST: "scientists", AUDITOR: "auditors", BACKUP: "backup"}
 # All users, or all users with a token: they are never meant to be administrators of a federation. system:masters may do

@@ -37,6 +37,7 @@ _APPLICATIONS = {
     "flower-upgrade": PART_HUB,
     "flower-standby": PART_HUB,
     "flower-restore": PART_HUB,
+    "flower-schedule": PART_HUB,
     "supernode": PART_SITE,
     "supernode-keys": PART_SITE,
     "clientapp": PART_SITE,
@@ -44,7 +45,7 @@ _APPLICATIONS = {
 }
 # Names of objects without that label: records of ApplySets, and rights that were created before the label was introduced.
 HUB_RECORD = "applyset-superlink"
-_NAMES = {HUB_RECORD: PART_HUB, "applyset-supernode": PART_SITE}
+_NAMES = {HUB_RECORD: PART_HUB, "applyset-supernode": PART_SITE, "applyset-schedules": PART_HUB}
 _PREFIXES = {"flower-hub-": PART_HUB, "flower-site-": PART_SITE}
 
 _PREFIX = "federated.flower/owner-"

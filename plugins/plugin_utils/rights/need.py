@@ -27,6 +27,7 @@ UPGRADE = "upgrade"
 TEARDOWN = "teardown"
 LOGS = "logs"
 WORKS = (DEPLOY, ROTATE, UPGRADE, TEARDOWN, LOGS)
+SCHEDULE = "schedule"  # only on request: rights to have pods run commands in the SuperLink's pod
 
 OBJECT_VERBS = "get list create patch delete"  # of an object that is applied (server-side), compared and pruned
 
@@ -45,7 +46,7 @@ class Need:
         verbs: words.
         purpose: what it is for, for the cluster's administrators.
         names: words, the only objects that are covered; C({namespace}) is that of the place. Empty for all.
-        work: what fails without it, one of C(WORKS).
+        work: what fails without it, one of C(WORKS), or C(SCHEDULE).
         when: whether the specification of the part needs it.
     """
 

@@ -43,7 +43,7 @@ from ..base.object_names import (
 from ..manifests.exposure import exposure_of
 from ..spec.hub_spec import CERT_MANAGER_GROUP
 from ..state import lease_object as lease
-from .need import CA, CLUSTER, DEPLOY, FEDERATION, LOGS, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, Need
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, LOGS, OBJECT_VERBS, ROTATE, SCHEDULE, TEARDOWN, UPGRADE, Need
 
 # Who gets rights.
 CONTROLLER = "controller"  # the control node: runs the playbooks
@@ -236,6 +236,17 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         ),
         *_needs(FEDERATION, ("persistentvolumeclaims", "get list delete", "remove the SuperLink's volume"), work=TEARDOWN),
         *_needs(CLUSTER, ("nodes", "list", "the address of a node, which sites dial"), when=lambda spec: exposure_of(spec).needs_nodes(spec)),
+        *_needs(
+            FEDERATION,
+            ("cronjobs.batch", OBJECT_VERBS, "trainings on a calendar"),
+            ("configmaps", OBJECT_VERBS, "their apps and settings"),
+            ("serviceaccounts", OBJECT_VERBS, "the identity of their pods"),
+            (_ROLES, OBJECT_VERBS, "the right of their pods to start runs"),
+            (_BINDINGS, OBJECT_VERBS, "the right of their pods to start runs"),
+            ("pods", "list", "what became of their runs"),
+            work=SCHEDULE,
+        ),
+        *_needs(FEDERATION, (_POLICIES, OBJECT_VERBS, "what their pods may call"), work=SCHEDULE, when=attrgetter("network_policies")),
     ),
     (CONTROLLER, SUPERNODE): (
         *_CONTROLLER_OF_ALL,

@@ -42,7 +42,7 @@ _COPIED_FROM = "olm.copiedFrom"  # Operator Lifecycle Manager deletes an object 
 _TOKENS = ("kubernetes.io/service-account-token", "kubernetes.io/dockercfg")
 _ACCOUNT = ("kubernetes.io/service-account.name", "kubernetes.io/service-account.uid")
 # Of these kinds all are listed: an owner that is not is gone, and Kubernetes deletes what belonged to it alone a moment later.
-_OWNERS = frozenset(("ConfigMap", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount", "StatefulSet"))
+_OWNERS = frozenset(("ConfigMap", "CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount", "StatefulSet"))
 _CLAIM = "PersistentVolumeClaim"
 _SHOWN = 8
 

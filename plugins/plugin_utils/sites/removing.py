@@ -20,7 +20,7 @@ from ..apply.wait import Waiter
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
 from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE
-from ..base.object_names import AUDIT_COMPONENT, SUPERLINK
+from ..base.object_names import AUDIT_COMPONENT, SCHEDULES_SET, SUPERLINK
 from ..kube.client import Cluster
 from ..kube.cluster_platform import PROJECT_API, PROJECTS
 from ..manifests import datasets
@@ -108,6 +108,8 @@ def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> StepResult:
     before = claims(cluster, wanted.namespace) if wanted.site else {}
     absent = partial(apply_objects, cluster, state="absent", check=check, wait=True, wait_timeout=wanted.seconds)
     going = absent([], applyset=wanted.applyset, applyset_namespace=wanted.namespace).objects if is_there else []
+    if is_there and wanted.part == owners.PART_HUB:
+        going = going + absent([], applyset=SCHEDULES_SET, applyset_namespace=wanted.namespace).objects
     kept: list[str] = []
     if wanted.credentials or wanted.volumes:
         place = wanted.ca_namespace and namespaces.resolve_ca_namespace(cluster, wanted.namespace, wanted.ca_namespace)

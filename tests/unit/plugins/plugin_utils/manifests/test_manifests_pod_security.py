@@ -108,7 +108,8 @@ def violations(pod: Pod) -> list[str]:
 
 def templates(objects):
     """Name -> pod template of all workloads."""
-    return {o["metadata"]["name"]: o["spec"]["template"] for o in objects if "template" in o.get("spec", {})}
+    specs = [(o["metadata"]["name"], o["spec"].get("jobTemplate", o)["spec"]) for o in objects if "spec" in o]
+    return {name: spec["template"] for name, spec in specs if "template" in spec}
 
 
 def check(objects):
