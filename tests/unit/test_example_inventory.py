@@ -27,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry im
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 ROOT = Path(__file__).parents[2]
@@ -166,7 +167,7 @@ def test_the_fixed_number_of_partitions_is_enough() -> None:
 GPUS = ("a100", "flex170", "mi300x", "mig_1g_10gb", "shared", "workstation")
 
 
-@pytest.mark.parametrize("group", GPUS)
+@each_row("group", GPUS)
 def test_there_are_pools_for_each_type_of_gpu(group: str) -> None:
     """Most have no host here: a site with that fact gets them."""
     own = yaml_file("inventories", "example", "group_vars", f"gpu_{group}", "pools.yml")

@@ -14,6 +14,7 @@ from ansible.template import Templar
 
 from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 SITES = "{{ flower_hub_group | default('flower_hub') }}:{{ flower_sites_group | default('flower_sites') }}"
@@ -48,7 +49,7 @@ def test_delivery_to_a_site_ends_before_it_is_forgotten_and_nothing_else_stops_w
     assert kept in told["vars"]["__site_left"] and report["federated.flower.site_result"]["results"][0]["failed"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "sites", "runs"),
     [
         ({}, {}, False),
@@ -67,7 +68,7 @@ def test_leftovers_are_looked_for_wherever_the_variable_stands(hub: dict[str, An
     assert templar.template(trusted(play["hosts"])) == (["hub"] if runs else [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "runs"),
     [
         ({"ansible_run_tags": ["all"]}, True),
@@ -166,7 +167,7 @@ def test_reconcile_does_not_call_clusters_right_that_it_could_not_compare(drift:
     assert templar.template(trusted(told)) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "wanted", "good"),
     [
         ({}, False, True),

@@ -306,8 +306,7 @@ def test_the_former_mark_counts_where_the_console_is() -> None:
     assert {name for name, _options, _hidden in called("absent", known)} == {"project"}
 
 
-@pytest.mark.parametrize("state", ["present", "absent"])
-@pytest.mark.parametrize("tokens", [{"hospital-boston": "site-secret"}, {}], ids=["some", "none"])
+@pytest.mark.parametrize(("state", "tokens"), [("present", {"hospital-boston": "site-secret"}), ("present", {}), ("absent", {})])
 def test_the_token_of_a_site_that_left_is_deleted(state: str, tokens: dict[str, str]) -> None:
     mark, shared = "(federated.flower.awx)", "(federated.flower.awx: Flower)"
     names = ["Flower token of hospital-boston", "Flower token of gone"]
@@ -316,14 +315,15 @@ def test_the_token_of_a_site_that_left_is_deleted(state: str, tokens: dict[str, 
     found = {"credentials": credentials, "credential_types": types, "projects": {"Flower": mark}}
     known, refused = looked(found, awx_state=state, awx_site_tokens=tokens)
     assert refused == []
-    asked = [(name, options) for name, options, _hidden in called(state, known) if options.get("state") == "absent"]
+    done = [(name, options) for name, options, _hidden in called(state, known)]
+    asked = [(name, options) for name, options in done if options.get("state") == "absent"]
     deleted = [(name, options["name"]) for name, options in asked if "token of" in options["name"]]
     left = names if state == "absent" else names[1:] if tokens else []  # without any token, the file with secrets may be missing
     assert sorted(deleted) == sorted((kind, name) for kind in ("credential", "credential_type") for name in left)
     assert [name for name, _options in deleted] == ["credential"] * len(left) + ["credential_type"] * len(left)
     assert {options["credential_type"] for name, options in asked if name == "credential" and "token of" in options["name"]} == set(left)
     if state == "present" and tokens:
-        order = [(name, options.get("state")) for name, options, _hidden in called(state, known)]
+        order = [(name, options.get("state")) for name, options in done]
         assert order.index(("credential", "absent")) > max(number for number, one in enumerate(order) if one[0] == "job_template")
 
 
@@ -344,7 +344,9 @@ def test_check_mode_leaves_out_what_needs_an_object_that_is_missing() -> None:
     known, _refused = looked(existing("Flower"), ansible_check_mode=True)
     assert "credential_types" not in known["__awx_missing"] and "execution_environments" not in known["__awx_missing"]
     whole = {name for name, _options, _hidden in calls("present", most=True)}
-    asked = {kind: {name for name, _options, _hidden in calls("present", most=True, missing=(kind,))} for kind in sum(known["__awx_stages"], [])}
+    kinds = ("credential_types", "credentials", "execution_environments", "projects", "inventories", "job_templates")
+    assert set(kinds) <= set(sum(known["__awx_stages"], []))
+    asked = {kind: {name for name, _options, _hidden in calls("present", most=True, missing=(kind,))} for kind in kinds}
     assert "credential" not in asked["credential_types"]
     assert "credential" in asked["credentials"] and "project" not in asked["credentials"] | asked["execution_environments"]
     assert "project" in asked["projects"] and "inventory_source" not in asked["projects"] | asked["inventories"]

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 RUN = SimpleNamespace(failed=lambda _site, _message: None)
 
@@ -141,7 +142,7 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
     assert outcomes.good() == ["site-a", "site-b"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("checked_hub", "has", "wants", "refused"),
     [
         ({}, "1.40.0", "1.41.0", True),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import content, differs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 MANAGER = "federated.flower"
 
@@ -177,7 +178,7 @@ def workload(pod: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "n"}, "spec": pod}
 
 
-@pytest.mark.parametrize("value", ["", 0, False, {}, []])
+@each_row("value", ["", 0, False, {}, []])
 def test_zero_values_that_the_api_server_leaves_out(value: Any) -> None:
     desired = workload({"x": value})
     live = live_of(desired, {"f:spec": {"f:x": {}}})
@@ -200,7 +201,7 @@ def test_an_empty_associative_list_owns_nothing() -> None:
     assert differs(desired, live, MANAGER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "now"), [("1000m", "1"), (1, "1"), ("1536Mi", "1.5Gi"), ("0.5", "500m"), ("1e3", "1k"), ("-1", "-1.0")]
 )
 def test_quantities(wanted: Any, now: str) -> None:
@@ -217,7 +218,7 @@ def test_quantities_only_where_quantities_are() -> None:
     assert differs(desired, live, MANAGER)
 
 
-@pytest.mark.parametrize(("wanted", "now"), [(1, "1"), ("80", 80), (True, 1), (1, True), (0, False)])
+@each_row(("wanted", "now"), [(1, "1"), ("80", 80), (True, 1), (1, True), (0, False)])
 def test_types_count(wanted: Any, now: Any) -> None:
     desired = workload({"x": wanted})
     live = live_of(desired, {"f:spec": {"f:x": {}}})

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import state
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import pod_faults
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def obj(api_version: str, kind: str, spec: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def site(conditions: list[dict[str, str]]) -> dict[str, Any]:
     return obj("skupper.io/v2alpha1", "Site", conditions=conditions)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "why"),
     [
         (obj("apps/v1", "Deployment", {}, observedGeneration=1), "its controller has not seen generation 2 yet"),
@@ -162,7 +163,7 @@ def kept_back(partition: int, **spec: Any) -> dict[str, Any]:
     return {"replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": partition}}, **spec}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "status", "why"),
     [
         ({"replicas": 2}, {"readyReplicas": 1}, "1 of 2 replicas are ready"),

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks.dataset_ch
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import said
 
 CT = {"name": "ct", "claim": "ct"}
@@ -66,7 +67,7 @@ def test_without_datasets_nothing_is_wrong() -> None:
     assert dataset_checks.datasets_of(spec()) == [] and check(spec()) == ("", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seen", "fault"),
     [
         ({"claims": {"ct": None}}, "dataset ct: PersistentVolumeClaim flower/ct does not exist: create it"),
@@ -120,7 +121,7 @@ def test_files(kind: str) -> None:
 NODES = [node("one"), node("two", zone="b")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("modes", "pool", "seen", "fault"),
     [
         (["ReadWriteOnce"], {"replicas": 2}, {"nodes": NODES}, "may run on 2 nodes, of which only one can mount it"),

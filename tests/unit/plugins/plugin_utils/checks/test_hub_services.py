@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub_services
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import said
 
 METRICS = {"enabled": True, "image": "exporter:1"}
@@ -33,7 +34,7 @@ def test_the_secret_has_what_the_pod_needs(parsed_hub: Any, live: dict[str, Any]
 ANY = "apps of the hub may connect to any address on port"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "words", "service"),
     [
         ({}, "", False),
@@ -54,7 +55,7 @@ def test_a_name_opens_the_way_to_every_address(parsed_hub: Any, given: dict[str,
     assert not words or "superlink_tracking.egress" in found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("uri", "secret", "credentials", "warned"),
     [
         ("http://192.0.2.7:5000", "mlflow", [], True),
@@ -78,7 +79,7 @@ def test_metrics_that_nobody_may_read(parsed_hub: Any, changes: dict[str, Any], 
     assert faults == "" and ("flower_monitoring_namespaces" in found) == warned == bool(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "denied", "fault", "warning"),
     [
         ({}, ["a"], "", ""),

@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import vol
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub_volumes
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import said
 
 
@@ -50,7 +51,7 @@ def test_a_claim_that_is_too_small_comes_with_the_command(parsed_hub: Any, there
         assert words.endswith("""kubectl patch pvc data-superlink-0 -n flower -p '{"spec": {"resources": {"requests": {"storage": "50Gi"}}}}'""")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "words"),
     [
         ({}, {}, ""),
@@ -67,7 +68,7 @@ def test_what_cannot_change(parsed_hub: Any, before: dict[str, Any], after: dict
     assert said(hub_volumes.database(parsed_hub(), rendered, None, None)) == ("", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "live", "words"),
     [
         ({"outputs_claim": "models"}, None, "flower/models does not exist: create it, or leave superlink_outputs_claim empty"),
@@ -105,7 +106,7 @@ class Cluster:
         return [*self.live]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "changes", "variables"),
     [
         ([GP2, STANDARD], {}, []),

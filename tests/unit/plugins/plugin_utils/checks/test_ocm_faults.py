@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import messages
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.ocm_rules import addon_problems
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 
@@ -20,7 +21,7 @@ def rollout(kind="Progressive", **options):
     return {"type": kind, "progressive": options}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "words"),
     [
         ({"name": "Flower"}, "ocm_addon_name: 'Flower' is not a DNS-1123 label"),

@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.read import trusted
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import drafted, supernode_faults
 
 NUMBERS = {"partition-id": "{partition}", "num-partitions": "{partitions}"}
@@ -108,7 +109,7 @@ def test_pods_of_a_daemon_set_have_no_number() -> None:
 EDGE = [{"name": "edge", "mode": "DaemonSet"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "sentence"),
     [
         ({"replicas": -1}, "site-a: supernode_replicas: -1 is not between 0 and 1000"),
@@ -137,7 +138,7 @@ EDGE = [{"name": "edge", "mode": "DaemonSet"}]
         ),
     ],
 )
-@pytest.mark.parametrize("delivery", DELIVERIES)
+@each_row("delivery", DELIVERIES)
 def test_faults(supernode_spec: Callable[..., Any], delivery: str, changes: dict[str, Any], sentence: str) -> None:
     faults = supernode_faults(supernode_spec(delivery=delivery, ocm_cluster="site-a", ocm_addon="flower-supernode", bundle_directory="/b", **changes))
     assert any(sentence in fault for fault in faults), faults

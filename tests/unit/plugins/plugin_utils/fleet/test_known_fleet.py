@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.known_fleet
     from_names,
 )
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def fleet(**variables: dict[str, Any]) -> Fleet:
@@ -31,7 +32,7 @@ def fleet(**variables: dict[str, Any]) -> Fleet:
     return from_inventory(listed, "flower_hub", "flower_sites")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         ("site-a", ""),
@@ -64,7 +65,7 @@ def test_names_that_are_given() -> None:
 HEALTH = "feature.open-cluster-management.io/addon-x"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "changed"),
     [
         ({"supernode_pools": []}, True),

@@ -34,6 +34,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry im
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.read import ROOT
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SETTINGS = {
     "controller": {"kind": "ServiceAccount", "name": "flower-controller"},
@@ -486,7 +487,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@each_row("name", WRONG)
 def test_wrong_settings_are_named(name, supernode_spec):
     changes, words = WRONG[name]
     with pytest.raises(ClusterError) as caught:

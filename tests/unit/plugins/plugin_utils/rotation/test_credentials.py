@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation import c
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority, trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 
@@ -133,7 +134,7 @@ def test_the_chain_verifies_for_names_and_addresses():
     assert certificates.describe(leaf.certificate)["names"] == ["2001:db8::1", "203.0.113.5", "hub.example"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("days", "before", "reason"),
     [
         (10, None, None),

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import site_proof
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
@@ -54,7 +55,7 @@ def test_places_of_pods(parsed_site):
     assert site_proof.is_running(pod(spec)) and not site_proof.is_running(pod(spec, state="waiting"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("held", "stale"),
     [
         ({}, False),
@@ -128,7 +129,7 @@ def test_the_table():
     assert site_proof.handshake_table([], []) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "cells"),
     [
         ({}, {}, ["-", "-", "not tested", "not tested"]),  # the rotation was interrupted before it was asked

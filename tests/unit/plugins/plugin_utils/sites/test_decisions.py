@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import (
     namespace_inspection,
     removing,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
 
@@ -114,7 +115,7 @@ def test_a_namespace_with_nothing_of_others() -> None:
     assert namespace_contents.words([], owners.PART_HUB) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "strange",
     [
         named("ConfigMap", "theirs"),
@@ -183,7 +184,7 @@ CLAIM = identity("PersistentVolumeClaim", "dataset-ct")
 NAMESPACE = identity("Namespace", "flower")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("going", "one", "claims", "added"),
     [
         ([CLAIM], volume(), [CLAIM], ["PersistentVolume"]),

@@ -21,6 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry im
     sites_with,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import SiteBackend
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_defaults(variables: dict[str, str], way: SiteAccess) -> None:
     assert access_of(variables) == way
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "words"),
     [
         ({"flower_delivery": "mail"}, "flower_delivery: 'mail' is not one of direct, ocm, bundle"),

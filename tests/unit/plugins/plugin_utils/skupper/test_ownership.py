@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import ownership, site_plan
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SKUPPER = "skupper.io"
 
@@ -31,7 +32,7 @@ SITE_ENDS = record("skupper-listener", "Listener")
 BARE = record("skupper-listener")  # the Listener is someone else's
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("records", "own", "end"),
     [
         ([None, None, None], False, ""),

@@ -12,6 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import skupper_requirements, state
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 LABELS = tuple(f"pod-security.kubernetes.io/{mode}" for mode in ("audit", "enforce", "warn"))
 SPEC = NetworkSiteSpec(namespace="flower", pod_security="auto")
@@ -33,7 +34,7 @@ def live(level="restricted", *, ours=True):
     return {"metadata": {"name": "flower", "labels": labels}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "levels"),
     [
         ({"pod_security": "auto"}, ["restricted"] * 3),
@@ -57,7 +58,7 @@ def test_another_namespace_of_the_hub_has_no_routers(parsed_hub):
     assert spec.beside(spec.namespace) == spec
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "item", "changes"),
     [
         (SPEC, live(), True),

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.state import key_claims, records
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 GOOD = keypairs.supernode_public_key(keypairs.make_supernode_key())
 
@@ -38,7 +39,7 @@ def test_keys_on_the_curves_of_openssh_are_taken(curve):
     assert keypairs.check_supernode_key(line + " someone@somewhere") == line
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "ecdsa-sha2-nistp384 AAAA",
@@ -50,7 +51,6 @@ def test_keys_on_the_curves_of_openssh_are_taken(curve):
         "",
         "ecdsa-sha2-nistp384 ü",
     ],
-    ids=["short", "cut", "off-the-curve", "ed25519", "wrong-curve", "type-alone", "empty", "not-ascii"],
 )
 def test_a_malformed_key_is_refused_for_its_site_alone(line):
     bad = {"pool": "cpu", "name": "1", "public_key": line, "fingerprint": "SHA256:x"}
