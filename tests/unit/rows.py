@@ -22,14 +22,14 @@ def each_row(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable[[Cal
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         def run(**fixtures: Any) -> None:
-            failed = []
+            failed: list[tuple[str, BaseException]] = []
             for row in table:
                 try:
                     test(**row, **fixtures)
                 except (Exception, pytest.fail.Exception) as error:
-                    failed.append((row, error))
+                    failed.append((", ".join(f"{key}={value!r:.300}" for key, value in row.items()), error))
             if failed:
-                text = "\n\n".join(f"{', '.join(f'{key}={value!r:.300}' for key, value in row.items())}\n{error!r}" for row, error in failed)
+                text = "\n\n".join(f"{row}\n{type(error).__name__}: {error}" for row, error in failed)
                 raise AssertionError(f"{len(failed)} of {len(table)} rows failed:\n{text}") from failed[0][1]
 
         signature = inspect.signature(test)

@@ -107,7 +107,7 @@ def test_a_play_of_ones_own_in_which_each_host_goes_alone_is_refused(strategy: s
     Once(strategy, once=False)._refuse_other_strategies()
 
 
-@pytest.mark.parametrize("strategy", ["linear", "ansible.builtin.linear", "mitogen_linear", "debug"])
+@each_row("strategy", ["linear", "ansible.builtin.linear", "mitogen_linear", "debug"])
 def test_a_play_of_ones_own_that_goes_from_task_to_task_is_not(strategy: str) -> None:
     Once(strategy)._refuse_other_strategies()
 

@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
@@ -129,7 +128,7 @@ def test_every_host_says_how_its_cluster_is_reached() -> None:
     assert [host for host, found in hostvars().items() if not CONNECTION & set(found)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "mirror", "pool", "selector"),
     [
         ("clinic-lyon", "mirror.eu.example.com/docker", "cpu", {"topology.kubernetes.io/region": "eu-central-1"}),

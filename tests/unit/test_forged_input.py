@@ -64,7 +64,7 @@ FORGED = {
 # ---- JSON ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+@each_row("text", DEEP.values())
 def test_deep_json_is_refused(text: str) -> None:
     for data in (text, text.encode()):
         with pytest.raises(ValueError, match="nested"):
@@ -76,8 +76,8 @@ def test_what_is_not_deep_is_read() -> None:
         assert foreign_data.read_json(text) == foreign_data.read_json(text.encode()) == json.loads(text)
 
 
-@pytest.mark.parametrize(
-    ("piece", "count"), [(b" ", foreign_data.MOST + 1), (b"0,", foreign_data.MOST // 4), (b"[],", foreign_data.MOST // 4), (b"{", 2**22)], ids=short
+@each_row(
+    ("piece", "count"), [(b" ", foreign_data.MOST + 1), (b"0,", foreign_data.MOST // 4), (b"[],", foreign_data.MOST // 4), (b"{", 2**22)]
 )
 def test_large_json_is_refused_before_it_is_parsed(piece: bytes, count: int) -> None:
     data = b"[" + piece * count + b"0]"
@@ -104,7 +104,7 @@ def test_text_of_others_is_cleaned() -> None:
     assert len(foreign_data.cleaned("x " * 100_000)) <= 2000 and len(foreign_data.without_controls("x" * 10**7)) <= 100_000
 
 
-@pytest.mark.parametrize("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}])
+@each_row("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}])
 def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
     error = Forbidden("site-b", "GET /api", 403, status_of(json.dumps(body).encode()))
     for text in (str(error), error.message, error.text, error.reason):
@@ -363,7 +363,7 @@ def test_a_line_of_a_log_costs_little(line: str) -> None:
     assert cost(line) < 1
 
 
-@pytest.mark.parametrize("beginning", ["MetricRecord: {", "Aggregated MetricRecord: {", "Initial global evaluation results: {"])
+@each_row("beginning", ["MetricRecord: {", "Aggregated MetricRecord: {", "Initial global evaluation results: {"])
 def test_a_beginning_that_an_app_repeats_costs_no_more_than_other_text(beginning: str) -> None:
     """Where each beginning is searched to the end of the line, it is six to twenty times as much."""
     hostile, other = (beginning * 2000)[:20_000], "x" * 20_000

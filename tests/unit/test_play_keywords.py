@@ -149,7 +149,7 @@ def test_names_of_groups_that_only_tasks_see_are_refused() -> None:
     assert "flower_hub_group and flower_sites_group are set in the inventory" in found and "give them with -e" in found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "is_site", "name", "group", "refused"),
     [
         ("hub", False, "flower_hub_group", "hubs", True),
@@ -193,7 +193,7 @@ def test_a_playbook_that_keeps_the_hub_goes_on_although_every_site_fails(given: 
     assert keeping["tasks"][0] == {"name": "Skip the hub", "ansible.builtin.meta": "end_host", "when": "inventory_hostname in __site_kept"}
 
 
-@pytest.mark.parametrize("playbook", ["failover.yml", "parts/plan_changes.yml", "reconcile.yml", "render.yml"])
+@each_row("playbook", ["failover.yml", "parts/plan_changes.yml", "reconcile.yml", "render.yml"])
 def test_playbooks_with_more_to_do_keep_the_hub(playbook: str) -> None:
     found = [play for play in read.playbook(playbook) if play.get("import_playbook") in ("parts/site_sites.yml", "site.yml")]
     assert found and all("__site_kept" in play["vars"] for play in found)

@@ -87,7 +87,7 @@ def test_an_empty_variable_is_none(value: Any) -> None:
     assert option("outputs.yml", "federated.flower.run_outputs_remove", "older_than", **given) == "<omit>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "words"),
     [
         ({"flower_outputs": "prune", "flower_outputs_keep": "", "flower_outputs_older_than": ""}, "needs a rule"),

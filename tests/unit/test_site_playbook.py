@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
@@ -92,8 +91,8 @@ def test_the_delivery_to_what_is_forgotten_ends_with_any_limit_and_tags(given: d
     assert all(templar.template(trusted(f"{{{{ ({one}) | bool }}}}")) for one in whens) == runs
 
 
-@pytest.mark.parametrize("playbook", ["parts/site_whole.yml", "parts/site_check.yml"])
-@pytest.mark.parametrize(("hosts", "left_out"), [(["hub", "site-a"], False), (["site-a"], True)])
+@each_row("playbook", ["parts/site_whole.yml", "parts/site_check.yml"])
+@each_row(("hosts", "left_out"), [(["hub", "site-a"], False), (["site-a"], True)])
 def test_what_ends_no_delivery_because_the_limit_leaves_out_the_hub_says_so(playbook: str, hosts: list[str], left_out: bool) -> None:
     (forget,) = [task for play in plays(playbook) for task in tasks_of(play) if "federated.flower.supernode_forget" in task]
     templar = Templar(loader=DataLoader(), variables={"groups": {"flower_hub": ["hub"]}, "ansible_play_hosts_all": hosts})
@@ -110,7 +109,7 @@ DENIED = {"__join_site": "site-a", "since": "2026-11-26T10:00:00+00:00"}
 REFUSED = {"__join_site": "site-b", "failed": False, "msg": "site-a: site-b has no client certificate"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "own", "denies"),
     [
         ({}, {}, False),
@@ -125,7 +124,7 @@ def test_the_hub_can_say_that_a_site_is_denied(hub: dict[str, Any], own: dict[st
     assert Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **given}).template(trusted("{{ __join_denies | bool }}")) is denies
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("site", "denies", "words"),
     [
         ("site-a", True, "site-a has not passed its acceptance, and is denied access: slow. Correct it, admit it with"),
@@ -149,7 +148,7 @@ def test_a_denial_that_is_refused_is_a_fault_of_its_site_alone(site: str, denies
     assert found[0]["failed"] is True and words in found[0]["msg"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("drift", "left", "shown"),
     [
         ([], [], ["the clusters are as the inventory wants them"]),

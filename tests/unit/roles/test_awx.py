@@ -27,6 +27,7 @@ from ansible.template import Templar, trust_as_template
 
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables as given_variables
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ROLE = ROOT / "roles" / "awx"
 #: Playbooks that are no job template: this one, those for playbooks of one's own, and those that read or write files on the control node, which a job
@@ -176,8 +177,8 @@ def named(module: str, *, most: bool = True) -> list[dict[str, Any]]:
     return [arguments for name, arguments, _hidden in calls("present", most=most) if name == module]
 
 
-@pytest.mark.parametrize("most", [True, False], ids=["most", "least"])
-@pytest.mark.parametrize("state", ["present", "absent"])
+@each_row("most", [True, False])
+@each_row("state", ["present", "absent"])
 def test_modules_accept_their_arguments(state: str, most: bool) -> None:
     asked = calls(state, most=most)
     faults = {
@@ -306,7 +307,7 @@ def test_the_former_mark_counts_where_the_console_is() -> None:
     assert {name for name, _options, _hidden in called("absent", known)} == {"project"}
 
 
-@pytest.mark.parametrize(("state", "tokens"), [("present", {"hospital-boston": "site-secret"}), ("present", {}), ("absent", {})])
+@each_row(("state", "tokens"), [("present", {"hospital-boston": "site-secret"}), ("present", {}), ("absent", {})])
 def test_the_token_of_a_site_that_left_is_deleted(state: str, tokens: dict[str, str]) -> None:
     mark, shared = "(federated.flower.awx)", "(federated.flower.awx: Flower)"
     names = ["Flower token of hospital-boston", "Flower token of gone"]
@@ -463,7 +464,7 @@ def test_the_workflow_is_one_graph_of_templates_that_exist() -> None:
     assert nodes["preflight"]["job_type"] == "check"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "limit"),
     [
         ("flower_sites[0]", "flower_hub"),  # a controller has no order of hosts: the next job may find another site at this place

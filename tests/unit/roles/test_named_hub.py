@@ -29,7 +29,7 @@ def value(role: str, name: str, file: str = "defaults", **given: Any) -> Any:
     return Templar(loader=DataLoader(), variables=variables).template(trusted(f"{{{{ {name} }}}}"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "expected"),
     [
         ("named", ["2d", "cert_manager", 30]),

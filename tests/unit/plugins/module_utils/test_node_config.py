@@ -167,7 +167,7 @@ def test_partitions_alone_is_a_fixed_number() -> None:
     assert (got.argument, got.env, got.counts) == ("n=5", [], None)
 
 
-@pytest.mark.parametrize("name", ["index", "replicas", "partition", "partitions"])
+@each_row("name", ["index", "replicas", "partition", "partitions"])
 def test_no_number_is_for_a_daemonset(name: str) -> None:
     """Also where its value is known: what is missing is not the value."""
     error = refused({"n": f"{{{name}}}"}, mode="DaemonSet", replicas=None, first_partition=0, partitions=5)

@@ -57,7 +57,7 @@ def test_it_is_read_where_the_hub_was_not_checked(monkeypatch: pytest.MonkeyPatc
     assert known(monkeypatch, {}, "ocm")[0] == {}, "such a site records none"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "there", "wrong"),
     [({"namespace": "fl"}, "fl", False), ({"namespace": "other"}, "fl", True), ({}, "fed-a", True), ({}, "fl", False)],
 )
@@ -108,7 +108,7 @@ def checked(sites: dict[str, Site], fixed: object) -> Outcomes:
     return outcomes
 
 
-@pytest.mark.parametrize(("fixed", "refused"), [(4, True), (5, False), (0, False)])
+@each_row(("fixed", "refused"), [(4, True), (5, False), (0, False)])
 def test_fewer_partitions_than_supernodes_that_count_are_refused(parsed_site: Callable[..., Any], fixed: int, refused: bool) -> None:
     sites = {
         "site-a": numbered(parsed_site, "site-a", "{partition}", 3),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import content, differs
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
@@ -42,7 +40,7 @@ def test_fields_of_others_do_not_matter() -> None:
     assert not differs(desired, live, MANAGER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "entry",
     [{"manager": "kubectl"}, {"operation": "Update"}, {"apiVersion": "v2"}, {"subresource": "status"}],
 )

@@ -61,7 +61,7 @@ def test_no_answer_until_the_end(error: ClusterError) -> None:
         waiter(0.1, error).until_gone([JOB])
 
 
-@pytest.mark.parametrize("kind", ["Namespace", "StatefulSet", "Secret"])
+@each_row("kind", ["Namespace", "StatefulSet", "Secret"])
 def test_a_pod_on_a_lost_node_is_named(kind: str) -> None:
     name, place = ("n", None) if kind == "Namespace" else ("s", "n")
     live = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": place, "uid": "u"}, "spec": {"selector": {"matchLabels": {"app": "s"}}}}

@@ -47,7 +47,7 @@ def test_objects_show_them_by_name_alone() -> None:
     assert formats.shown_value([{"kind": "Service", "metadata": {"name": "x"}, "spec": {}}]) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, wanted",
     [("90m", "2026-11-22T12:30"), ("2d", "2026-11-20T14:00"), (" 1w ", "2026-11-15T14:00"), ("0s", "2026-11-22T14:00")],
 )

@@ -54,7 +54,7 @@ def test_openshift_chooses_users_dns_monitoring_and_exposure(found_later: bool) 
     assert spec.platform == "openshift"
 
 
-@pytest.mark.parametrize("platform", ["", "auto", "kubernetes"])
+@each_row("platform", ["", "auto", "kubernetes"])
 def test_kubernetes_is_the_default(platform: str) -> None:
     for spec in (HubSpec.parse({**OPEN, "platform": platform}), HubSpec.parse(OPEN).on("kubernetes")):
         assert [getattr(spec, name) for name in IDS] == [49999, 49999, 49999]

@@ -100,7 +100,7 @@ def test_a_pool_that_cannot_be_asked_is_bad() -> None:
     assert (one.verdict, one.pool) == (BAD, "cpu")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("states", "wanted", "verdict"),
     [(["online", "online"], 2, GOOD), (["online", "offline"], 2, BAD), ([], None, BAD), (["online"], 2, BAD)],
 )

@@ -94,7 +94,7 @@ def test_claims_that_cannot_be_used(seen: dict[str, Any], fault: str) -> None:
     assert fault in faults
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seen", "warning"),
     [
         ({"claims": {"ct": claim()}}, ""),
@@ -176,7 +176,7 @@ def test_a_new_claim() -> None:
     assert "was created by someone else" in check(wanted, claims={name: {**claim(), "metadata": {"name": name}}})[0]
 
 
-@pytest.mark.parametrize(("has_default", "told"), [(False, True), (True, False), (None, False)])
+@each_row(("has_default", "told"), [(False, True), (True, False), (None, False)])
 def test_a_new_claim_in_a_cluster_without_a_default_class(has_default: bool | None, told: bool) -> None:
     wanted = spec({"name": "ct", "new_claim": {"size": "10Gi"}})
     faults, warnings = check(wanted, claims={"dataset-ct": None}, has_default=has_default)
@@ -250,7 +250,7 @@ LIKED = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}
 PINNED = claim("Bound", volumeName="pv-1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("volumes", "affinity", "known"),
     [({}, {}, False), ({"pv-1": {}}, HERE, False), ({"pv-1": {}}, LIKED, True), ({"pv-1": {}}, {}, True)],
 )

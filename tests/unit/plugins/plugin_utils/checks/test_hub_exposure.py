@@ -83,7 +83,7 @@ FEATURED = {"kind": "GatewayClass", "metadata": {"name": "traefik"}, "spec": {"c
 FEATURED["status"] = {"supportedFeatures": [{"name": "TLSRoute"}]}
 
 
-@pytest.mark.parametrize("name", ["gateway_api", "traefik", "contour", "route"])
+@each_row("name", ["gateway_api", "traefik", "contour", "route"])
 def test_a_kind_that_is_not_served_is_refused_with_what_is_there(name, parsed_hub):
     spec = parsed_hub(superlink_address="", exposure=name, host=HOST, gateway={"name": "public"} if name == "gateway_api" else {})
     (refused,), doubts = found(Stand(NGINX, TRAEFIK, OTHER, served={}), spec)

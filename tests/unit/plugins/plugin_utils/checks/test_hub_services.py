@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub_services
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import said
@@ -16,7 +14,7 @@ from ansible_collections.federated.flower.tests.unit.specs import said
 METRICS = {"enabled": True, "image": "exporter:1"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "words"),
     [
         (None, "Secret flower/mlflow does not exist: create it"),
@@ -71,7 +69,7 @@ def test_credentials_in_clear_text(parsed_hub: Any, uri: str, secret: str, crede
     assert ("192.0.2.7 in clear text" in found and "Use https" in found) == warned == bool(found)
 
 
-@pytest.mark.parametrize(("changes", "warned"), [({"metrics": METRICS}, True), ({"metrics": METRICS, "monitoring_namespaces": ["monitoring"]}, False),
+@each_row(("changes", "warned"), [({"metrics": METRICS}, True), ({"metrics": METRICS, "monitoring_namespaces": ["monitoring"]}, False),
                                                  ({"metrics": METRICS, "network_policies": False}, False), ({}, False)])  # fmt: skip
 def test_metrics_that_nobody_may_read(parsed_hub: Any, changes: dict[str, Any], warned: bool) -> None:
     cluster: Any = None  # is not asked

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub_volumes
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
@@ -42,7 +40,7 @@ def test_another_size_is_no_other_template(parsed_hub: Any) -> None:
     assert new["spec"]["resources"]["requests"]["storage"] == "50Gi", "a new claim has the size of the variable"
 
 
-@pytest.mark.parametrize(("there", "wanted", "is_small"), [("10Gi", "50Gi", True), ("50Gi", "50Gi", False), ("60Gi", "50Gi", False), ("1024Mi", "1Gi", False)])
+@each_row(("there", "wanted", "is_small"), [("10Gi", "50Gi", True), ("50Gi", "50Gi", False), ("60Gi", "50Gi", False), ("1024Mi", "1Gi", False)])
 def test_a_claim_that_is_too_small_comes_with_the_command(parsed_hub: Any, there: str, wanted: str, is_small: bool) -> None:
     faults, words = said(hub_volumes.database(parsed_hub(storage_size=wanted), {}, None, claim(size=there)))
     assert faults == "" and bool(words) is is_small

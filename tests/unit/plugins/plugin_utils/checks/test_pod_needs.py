@@ -55,7 +55,7 @@ POOLS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cluster", "faults"),
     [
         (Cluster("PriorityClass low", "RuntimeClass nvidia"), []),

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
@@ -47,7 +46,7 @@ def test_a_site_without_variables_has_one_supernode() -> None:
     assert pools() == {"default": (1, NUMBERS, 0)}
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
+@each_row("delivery", DELIVERIES)
 def test_variables_of_the_site_shape_its_only_pool(delivery: str) -> None:
     spec = site(supernode_replicas=3, supernode_node_config=SITE, supernode_gpu={"count": 2, "runtime_class": "nvidia"}, flower_delivery=delivery)
     (pool,) = spec.pools
@@ -64,7 +63,7 @@ def test_the_number_can_be_a_template() -> None:
     assert pools(supernode_replicas="{{ [ocm_gpus, 8] | min }}", ocm_gpus=4)["default"][0] == 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("config", "wanted"),
     [
         ({"partition-id": None, "lr": 0.1}, {"num-partitions": "{partitions}", "lr": 0.1}),

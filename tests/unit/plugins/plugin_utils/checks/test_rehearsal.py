@@ -118,7 +118,7 @@ def test_the_api_server_judges_claims_that_change(parsed_site: Callable[..., Any
         rehearsal.rehearse(Stored(before), after, set(), "supernode")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("families", [["IPv4"], ["IPv4", "IPv6"], ["IPv6", "IPv4"], []])
+@each_row("families", [["IPv4"], ["IPv4", "IPv6"], ["IPv6", "IPv4"], []])
 def test_with_ipv4_or_unknown_families_there_is_no_fault(parsed_site, families):
     assert rehearsal.rehearse(Trying(families), drafted(parsed_site()), set(), "supernode")
 

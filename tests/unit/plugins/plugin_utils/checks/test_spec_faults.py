@@ -287,7 +287,7 @@ def test_defaults_have_no_faults(superlink_spec, supernode_spec):
     assert supernode_faults(supernode_spec(superlink_address="", ca_bundle="", allocation={})) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"http_proxy": {"address": "proxy.example.com:3128"}},
@@ -392,7 +392,7 @@ def test_names_of_sites_that_kubernetes_refuses(name, supernode_spec):
     assert "the name of this host" in fault
 
 
-@pytest.mark.parametrize("name", ["a", "site-1.example.org", "1", "s" * 63])
+@each_row("name", ["a", "site-1.example.org", "1", "s" * 63])
 def test_names_of_sites(name, supernode_spec):
     assert supernode_faults(supernode_spec(cluster=name)) == []
 
@@ -426,7 +426,7 @@ def test_longest_pool_name_fits_every_label(supernode_spec):
         assert len(obj["metadata"]["name"]) <= 63
 
 
-@pytest.mark.parametrize("version", ["1.40.0", "1.41.0", "1.42.0.dev20261121", "2.0.0"])
+@each_row("version", ["1.40.0", "1.41.0", "1.42.0.dev20261121", "2.0.0"])
 def test_http_generation(version, superlink_spec):
     assert superlink_faults(superlink_spec(version=version)) == []
 
@@ -446,7 +446,7 @@ def test_patches_may_be_for_what_is_made_once_the_address_is_known(superlink_spe
         assert superlink_faults(spec) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"superexec_image": "r/app:1", "image": "r/node:1", "isolation": "subprocess"},  # that of the whole fleet, and one for these SuperNodes

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import messages
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import skupper_rules as rules
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.skupper_requirements import version_fault
@@ -108,7 +106,7 @@ def test_releases_that_will_do(version):
     assert version_fault(version) == ""
 
 
-@pytest.mark.parametrize("version", ["2.1.4", "2.2.0", "2.1.4-rh-1", "2.0.0"])
+@each_row("version", ["2.1.4", "2.2.0", "2.1.4-rh-1", "2.0.0"])
 def test_releases_that_are_too_old(version):
     assert f"is Skupper {version}: before 2.2.1" in version_fault(version)
 

@@ -72,7 +72,7 @@ def test_a_batch_whose_sites_have_all_failed_keeps_their_errors() -> None:
     assert one.outcomes["a"].failed and one.outcomes["a"].msg == "a: its API server does not answer"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("check", "by_hand", "report", "words"),
     [
         (True, False, {}, "SuperNodes are not counted in check mode"),

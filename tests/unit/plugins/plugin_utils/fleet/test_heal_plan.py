@@ -70,7 +70,7 @@ def test_a_pod_that_is_ready_and_whose_node_is_offline_is_restarted() -> None:
     assert found.restart["site-a"][0].pod["metadata"]["uid"] == "1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("nodes", "pods", "why"),
     [
         ({"a1": off(ago(1))}, PODS, "offline for 60 s, and has 180 s"),

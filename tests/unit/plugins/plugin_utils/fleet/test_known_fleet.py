@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.known_fleet import (
     Fleet,
     changes,
@@ -82,7 +80,7 @@ def test_what_counts_as_a_change(variables: dict[str, Any], changed: bool) -> No
     assert found == (["c"], ["a"] if changed else [], ["b"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "site", "wanted"),
     [
         ({}, {}, ("flower",)),

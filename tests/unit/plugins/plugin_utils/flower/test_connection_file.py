@@ -76,7 +76,7 @@ def test_another_address_changes_one_line() -> None:
     assert connection_file.connection(with_connection(lost, "hub", OTHER), "hub") == {**OTHER, "federation": "@me/default"}
 
 
-@pytest.mark.parametrize("header", ["[ superlink . hub ]", "['superlink'.\"hub\"]  # ours", "\t[superlink.hub]"])
+@each_row("header", ["[ superlink . hub ]", "['superlink'.\"hub\"]  # ours", "\t[superlink.hub]"])
 def test_every_form_of_the_header_is_found(header: str) -> None:
     text = with_connection(FLOWERS, "hub", VALUES).replace("[superlink.hub]", header)
     assert connection_file.connection(with_connection(text, "hub", OTHER), "hub") == OTHER

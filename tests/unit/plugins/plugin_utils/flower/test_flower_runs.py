@@ -154,7 +154,7 @@ def test_the_end_of_a_run_is_explained(details: str, words: str) -> None:
     assert told.endswith("resume-run continues with -e flower_run_resume=7")
 
 
-@pytest.mark.parametrize("details", ["", "ServerApp failed with exception: No heartbeat received from the task", "Model task failed with unknown error."])
+@each_row("details", ["", "ServerApp failed with exception: No heartbeat received from the task", "Model task failed with unknown error."])
 def test_another_end_of_a_run_is_told_as_it_is(details: str) -> None:
     told = runs.describe_end(runs.Run("7", "finished:failed", details, 61.0, "me/app"))
     assert told == "run 7 of me/app failed after 61.0 s" + (f": {details}" if details else "")

@@ -91,7 +91,7 @@ class Journal:
         """Nothing is shown."""
 
 
-@each_row("kind", ANSWERS)
+@pytest.mark.parametrize("kind", ANSWERS)
 def test_a_hostile_api_server_ends_its_own_site_only(kind: str) -> None:
     good = whole(b'{"gitVersion": "v1.34.0"}')
     with serving(ANSWERS[kind]) as hostile, serving(good) as first, serving(good) as last:
@@ -170,7 +170,7 @@ def test_a_list_of_large_objects_comes_in_smaller_pages() -> None:
     assert asked[0] == 500 and asked[-1] < 16
 
 
-@each_row("kind", EXECS)
+@pytest.mark.parametrize("kind", EXECS)
 def test_an_exec_has_an_end(kind: str) -> None:
     with serving(EXECS[kind]) as url:
         tracemalloc.start()

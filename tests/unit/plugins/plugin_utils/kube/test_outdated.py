@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import is_outdated
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
@@ -39,7 +37,7 @@ def stateful_set(observed: int = 2, kind: str = "RollingUpdate", partition: int 
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "stuck",
     [
         pod(CRASHED),

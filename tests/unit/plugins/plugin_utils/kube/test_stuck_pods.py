@@ -241,7 +241,7 @@ def waiting(name: str, reason: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "state": {"waiting": {"reason": reason, "message": "no\n such image"}}, "restartCount": 0, **more}
 
 
-@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+@each_row("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
 def test_the_image_that_is_missing(reason: str) -> None:
     found = pod_health.unpulled(pod_with({"name": "a", "state": {"running": {}}}, waiting("b", reason)))
     assert found == "pod p: the image r/b:1 of container b cannot be pulled: no such image"

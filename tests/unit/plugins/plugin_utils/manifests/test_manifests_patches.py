@@ -201,7 +201,7 @@ def test_what_ownership_and_the_roles_rest_on_stays(patch, words):
     assert words in str(error.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "patch",
     [
         {"metadata": {"labels": {"own": None, "new": "2"}, "annotations": {"federated.flower/adopt": "true"}}},

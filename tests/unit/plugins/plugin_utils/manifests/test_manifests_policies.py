@@ -55,7 +55,7 @@ def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
     assert hub["superlink"]["egress"] == [*DNS, STORE_RULE]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "rule"),
     [
         (
@@ -75,7 +75,6 @@ def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
         ),
         ({"http_proxy": {"address": "proxy.example.com:8080"}}, {"ports": tcp(8080)}),
     ],
-    ids=["ipv6", "networks", "proxy", "proxy-name"],
 )
 def test_the_way_to_the_superlink(changes, rule, supernode_spec):
     site = found(specs.supernode_objects(supernode_spec(hub_namespace="", **changes)))

@@ -239,7 +239,7 @@ def test_selectors_and_claims_survive_an_upgrade(superlink_spec):
             )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "verify"),
     [("required", " verify required crl-file "), ("optional", " verify optional crl-file "), ("none", None)],
 )

@@ -201,7 +201,7 @@ def test_the_client_certificate_is_the_sidecars_alone(supernode_spec):
 CASES_CA = specs.OTHER_CA
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "given", "name", "target"),
     [
         ("[2001:db8::1]:443", "", "superlink.flower.flower.internal", "[2001:db8::1]:443"),

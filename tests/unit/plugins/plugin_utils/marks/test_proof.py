@@ -93,7 +93,7 @@ def test_what_is_or_may_be_someone_elses_is_refused_with_who_manages_it_and_the_
     assert proof.ADOPT not in why
 
 
-@pytest.mark.parametrize(
+@each_row(
     "labels, given",
     [
         ({proof.INSTANCE: "demo"}, f"{proof.MANAGED_BY}=federated.flower"),
@@ -107,7 +107,7 @@ def test_what_lost_its_labels_gets_them_back(labels: Any, given: str) -> None:
     assert "Delete or rename" not in why and "Do not delete it" in why
 
 
-@pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "Secret", "Service"])
+@each_row("kind", ["PersistentVolumeClaim", "Secret", "Service"])
 def test_an_annotation_does_not_have_an_object_of_others_changed(kind: str) -> None:
     wanted = thing(kind, OURS, **{proof.ADOPT: "true"})
     why = owners.foreign_object_error(wanted, thing(kind))

@@ -172,7 +172,7 @@ def test_values_of_refused_fields_are_nowhere(row: Row) -> None:
     assert "s3cr3t" not in json.dumps(parts)
 
 
-@pytest.mark.parametrize("name", ["statefulset", "daemonset", "statefulset-subprocess", "daemonset-process"])
+@each_row("name", ["statefulset", "daemonset", "statefulset-subprocess", "daemonset-process"])
 def test_examples(name: str, rendered: Render) -> None:
     parts = from_federation(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text()))
     assert [part["group"] for part in parts] == ["all", "flower_hub", "flower_sites"]
@@ -412,7 +412,7 @@ def test_unknown_fields_are_named() -> None:
     assert report["superlnk"]["result"] == "refused"
 
 
-@pytest.mark.parametrize("wrong", [{"superlink": "text"}, {"superlink": {"service": 7}}, {"superlink": {"env": "text"}}, {"superlink": {"podTemplate": []}}])
+@each_row("wrong", [{"superlink": "text"}, {"superlink": {"service": 7}}, {"superlink": {"env": "text"}}, {"superlink": {"podTemplate": []}}])
 def test_wrong_types_are_refused_by_name(wrong: dict[str, Any]) -> None:
     found = resource()
     found["spec"] |= wrong
@@ -452,8 +452,8 @@ def test_secrets_are_nowhere() -> None:
     assert "looks like a secret" in entries(parts)["supernodes.pools[cpu].env"]["why"]
 
 
-@pytest.mark.parametrize("field", ["containers", "initContainers"])
-@pytest.mark.parametrize("variable", [{"name": "AWS_SECRET_ACCESS_KEY", "value": "s3cr3t"}, {"name": "FROM", "value": "https://user:s3cr3t@data.example.com/"}])
+@each_row("field", ["containers", "initContainers"])
+@each_row("variable", [{"name": "AWS_SECRET_ACCESS_KEY", "value": "s3cr3t"}, {"name": "FROM", "value": "https://user:s3cr3t@data.example.com/"}])
 def test_secrets_of_further_containers_are_nowhere(field: str, variable: dict[str, str]) -> None:
     one = {"name": "fetch", "image": "example.com/fetch:1", "env": [variable]}
     found = resource(podTemplate={"spec": {field: [one]}})
@@ -471,7 +471,7 @@ def test_the_documentation_has_every_row() -> None:
         assert f"\n| `{row.name}` | {row.destination} |\n" in text, row.name
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r", "\x85", "\u2028"])
+@each_row("line_break", ["\n", "\r", "\x85", "\u2028"])
 def test_a_name_with_a_line_break_adds_no_variable(line_break: str) -> None:
     pool = {"name": f"a{line_break}injected: true{line_break}#", "podTemplate": {"spec": {"schedulerName": "other"}}}
     spec = {"mode": "StatefulSet", "isolationMode": "process", "supernodes": {"pools": [pool]}}
@@ -498,7 +498,7 @@ def test_a_value_of_a_wrong_type_is_reported_with_its_field(field: str) -> None:
         assert any(name.replace("pools[cpu]", "pools[]").startswith(field) or field.startswith(name) for name in names), (value, names)
 
 
-@pytest.mark.parametrize("argument", ["--serverappio-api-address=0.0.0.0:9091", "--executor=x", "--max-retries=1"])
+@each_row("argument", ["--serverappio-api-address=0.0.0.0:9091", "--executor=x", "--max-retries=1"])
 def test_options_that_the_superlink_does_not_take_are_left_out(argument: str) -> None:
     given = resource()
     given["spec"]["superlink"]["extraArgs"] = [argument, "--log-file=/tmp/log"]

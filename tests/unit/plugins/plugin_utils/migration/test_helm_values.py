@@ -206,7 +206,7 @@ def full(chart: str, *, ingress: bool = False, issuer: bool = False) -> dict[str
     return given
 
 
-@pytest.mark.parametrize(("chart", "ingress", "issuer"), [("superlink", False, False), ("superlink", True, True), ("supernode", False, False)])
+@each_row(("chart", "ingress", "issuer"), [("superlink", False, False), ("superlink", True, True), ("supernode", False, False)])
 def test_a_file_with_every_row_renders(chart: str, ingress: bool, issuer: bool, render: Callable[..., str]) -> None:
     given = full(chart, ingress=ingress, issuer=issuer)
     assert set(given) == {row.name for row in TABLE[chart]}, "every row is in it"
@@ -249,7 +249,7 @@ def test_names_an_unknown_parameter() -> None:
     assert entry["why"] == "the chart has no such parameter; did you mean supernode.replicas?"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "there"),
     [
         ({"cert-manager.io/cluster-issuer": "own"}, True),
@@ -286,7 +286,7 @@ def test_autoscaling_is_refused(chart: str) -> None:
         assert entry["result"] == "refused" and "autoscaling is not possible: each SuperNode has a registered key" in entry["why"]
 
 
-@pytest.mark.parametrize("given", [-1, True, "2", 1.5])
+@each_row("given", [-1, True, "2", 1.5])
 def test_what_is_no_number_of_supernodes_is_refused(given: Any) -> None:
     (entry,) = convert("supernode", {"supernode": {"replicas": given}})["report"]
     assert entry["result"] == "refused" and "from 0" in entry["why"]
@@ -424,7 +424,7 @@ def test_update_strategies_that_double_a_supernode(given: Any, why: str) -> None
     assert entry["result"] == "refused" and why in entry["why"]
 
 
-@pytest.mark.parametrize("preset", ["none", "soft", "hard", None])
+@each_row("preset", ["none", "soft", "hard", None])
 def test_the_preset_of_the_chart_stays(preset: str | None) -> None:
     given = {"global": {"affinity": {"podAntiAffinity": preset}}} if preset else {}
     assert convert("supernode", given)["variables"]["supernode_spread"] == (preset or "soft")

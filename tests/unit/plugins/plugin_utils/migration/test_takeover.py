@@ -257,7 +257,7 @@ def test_says_what_becomes_of_the_database(superlink: dict[str, Any], claims: tu
     assert any(words in line and "empty database" in line for line in lines), lines
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "asked"),
     [(["--port=9092"], (9092, "")), ([], (8000, "")), (["--port", "9092", "--ssl-ca-certfile=/tls/ca.crt"], (9092, "/tls/ca.crt"))],
 )

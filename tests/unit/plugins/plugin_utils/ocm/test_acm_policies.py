@@ -114,7 +114,7 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@each_row("name", VARIANTS)
 def test_every_object_of_the_baseline_is_taken_whole(name, ocm_addon_spec, schema_faults):
     objects = specs.ocm_policy_objects(ocm_addon_spec(**VARIANTS[name]))
     for item in [*objects, *parts(objects).values()]:

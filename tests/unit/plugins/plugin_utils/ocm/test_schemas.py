@@ -89,7 +89,7 @@ def test_what_a_release_knows(ocm_addon_spec):
 SET = "cluster.open-cluster-management.io/clusterset"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("selector", "text"),
     [
         (None, ""),
@@ -113,7 +113,7 @@ def test_text(selector: Any, text: str) -> None:
     assert api.selector_text(selector) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "text"),
     [
         (None, f"{SET}=one"),

@@ -414,7 +414,7 @@ def test_an_account_without_rights_is_not_created(supernode_spec):
     assert ("flower", "ann") not in accounts(site) and ("flower", "flower-controller") in accounts(site)
 
 
-@pytest.mark.parametrize(("delivery", "own_access"), [("direct", True), ("ocm", False), ("bundle", False)])
+@each_row(("delivery", "own_access"), [("direct", True), ("ocm", False), ("bundle", False)])
 def test_a_site_that_is_not_reached_directly_needs_no_rights(supernode_spec, delivery, own_access):
     action = object.__new__(ActionModule)
     outcomes = Outcomes(SimpleNamespace(), ["site-a"], 1)

@@ -55,7 +55,7 @@ def test_first_run_makes_everything_and_the_second_nothing(make):
     assert kept.certificates == made.certificates
 
 
-@pytest.mark.parametrize("length", [50, 51, 63])
+@each_row("length", [50, 51, 63])
 def test_a_long_name_of_a_federation_fits_its_certificates(make, length):
     want = dataclasses.replace(wanted(), federation="f" * length)
     secrets, _plan, _made = make(want)
@@ -188,7 +188,7 @@ def test_without_a_server_or_credentials_there_is_none(parsed_hub):
     assert internal_secrets.tracking_secrets(parsed_hub(tracking={"uri": "https://x"}), {}) == []
 
 
-@pytest.mark.parametrize("value", ["", "hünter2", "hunter2\n"])
+@each_row("value", ["", "hünter2", "hunter2\n"])
 def test_what_no_header_takes(parsed_hub, value):
     spec = parsed_hub(tracking={"uri": "https://x"}, tracking_credentials=["token"])
     with pytest.raises(ClusterError, match="superlink_tracking_credentials: token") as raised:

@@ -383,7 +383,7 @@ def test_the_key_of_the_old_ca_goes_with_its_office():
     assert state.switched == NOW and state.started == NOW
 
 
-@pytest.mark.parametrize("change", [lambda s: ca.begin(s, NEW, NOW), lambda s: ca.switch(s, NOW), ca.drop, ca.finish])
+@each_row("change", [lambda s: ca.begin(s, NEW, NOW), lambda s: ca.switch(s, NOW), ca.drop, ca.finish])
 def test_a_step_out_of_its_phase_is_refused(change):
     phases = [ca.State(Authority(OLD))]
     for step in (lambda s: ca.begin(s, NEW, NOW), lambda s: ca.switch(s, NOW), ca.drop):

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import site_proof
 from ansible_collections.federated.flower.tests.unit.rows import each_row
@@ -86,7 +84,7 @@ def test_only_what_all_accept_is_accepted():
     assert trouble == "supernode-cpu-1, certificate b2 (next): the sidecar got no answer from the hub (503)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pods", "words"),
     [
         ([said("0", now={"serial": "a1"})], "cpu/1 has no running pod"),

@@ -69,7 +69,7 @@ def test_what_is_due_and_why(changes, kind, words):
     assert re.search(words, todo[kind]), todo
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "words"),
     [({"tls.crt": ""}, "its certificate is empty"), ({"tls.key": ""}, "its private key is empty"), ({"tls.key": OTHER.key}, "belongs to another")],
 )
@@ -85,7 +85,7 @@ def test_a_leaf_of_a_ca_that_changes_is_left_to_the_change():
     assert list(targets.decide("due", inputs(state=state))[0]) == ["ca"]
 
 
-@pytest.mark.parametrize("phase", [ca.ADDING, ca.SWITCHED, ca.DROPPING])
+@each_row("phase", [ca.ADDING, ca.SWITCHED, ca.DROPPING])
 def test_a_leaf_is_renewed_by_its_age_while_a_site_holds_up_the_change_of_the_ca(phase):
     state = ca.begin(ca.State(Authority(OTHER if phase != ca.ADDING else CA_)), CA_ if phase != ca.ADDING else OTHER, NOW)
     state = state if phase == ca.ADDING else ca.switch(state, NOW)
@@ -97,7 +97,7 @@ def test_a_leaf_is_renewed_by_its_age_while_a_site_holds_up_the_change_of_the_ca
     assert refused is None and list(todo) == ["leaf", "ca"] and "more than half" in todo["leaf"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"leaf": gateway_certificates.issue(OTHER, NAMES, 90 * DAY)},  # the next step issues one of the current CA

@@ -81,7 +81,7 @@ def test_a_site_of_this_hub_is_no_stranger() -> None:
     assert owners.other_deployment_error(parent(**wanted), owners.deployment_notes("flower", "site-a")) == "", "nobody asked the hub"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wanted, words",
     [
         (owners.deployment_notes("other", "site-a", "1"), "another federation, flower"),
@@ -157,7 +157,7 @@ OF_SITE = {proof.INSTANCE: "flower", "app.kubernetes.io/name": "supernode"}
 WRITTEN = [{"manager": "federated.flower"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "goes"),
     [
         (named("PersistentVolumeClaim", "data-superlink-0", selector("flower", "superlink")), True),

@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "way"),
     [
         ({}, SiteAccess("direct", "controller", "direct")),
@@ -66,7 +66,7 @@ def test_wrong_words(variables: dict[str, object], words: str) -> None:
         access_of(variables)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "variables",
     [
         {"supernode_delivery": "direct", "supernode_key_source": "controller", "supernode_connectivity": "direct"},
@@ -99,7 +99,7 @@ def parameters(function: object) -> list[tuple[str, object, object]]:
     return [(one.name, one.kind, one.default) for one in found if one.name != "self"]
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
+@each_row("delivery", DELIVERIES)
 def test_every_delivery_is_called_alike(delivery: str) -> None:
     module = importlib.import_module(f"{SiteBackend.__module__.rpartition('.')[0]}.{DELIVERIES[delivery].module}")
     methods = {name: one for name, one in vars(SiteBackend).items() if inspect.isfunction(one) and not name.startswith("_")}

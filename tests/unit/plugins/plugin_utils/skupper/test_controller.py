@@ -58,7 +58,7 @@ def test_manifests_are_placed_as_kubectl_would(site_spec):
     assert controller.release(deployment) == "2.2.1" and controller.image(deployment).endswith("controller:2.2.1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "checksum", "said"),
     [
         (MANIFESTS, "sha256:" + "0" * 64, "not sha256:0000"),
@@ -215,7 +215,7 @@ COPIED = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "marked"),
     [(None, True), ({"metadata": MARKED}, True), ({"metadata": {"name": "skupper"}}, False)],
 )

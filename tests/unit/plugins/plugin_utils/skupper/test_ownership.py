@@ -114,7 +114,7 @@ def act(part: str, cluster: Cluster, host: str = "site-x", **options: Any) -> An
     return action.execute(params, {})
 
 
-@pytest.mark.parametrize("part", ["site", "listener", "link"])
+@each_row("part", ["site", "listener", "link"])
 def test_leaving_the_network_removes_nothing_of_the_hub(
     part: str, site_spec: Any, listener_spec: Any, link_spec: Any
 ) -> None:

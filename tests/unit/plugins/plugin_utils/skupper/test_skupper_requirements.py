@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import common_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import skupper_requirements, state
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
@@ -75,7 +73,7 @@ def test_only_a_namespace_of_ours_is_changed_and_only_when_nobody_said_otherwise
     assert ("From now on it enforces baseline" in skupper_requirements.level_warning(spec, item, running=False)) is changes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("level", "said", "hopeless"),
     [
         ("restricted", "Set flower_pod_security to auto or baseline", True),

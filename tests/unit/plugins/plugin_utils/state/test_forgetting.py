@@ -53,7 +53,7 @@ def test_an_empty_inventory_is_refused():
     assert forgetting.forget_error(["site-a"], ["site-a", "site-b"], [], 1) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("count", "bound", "refused"), [(2, None, True), (1, None, False), (3, 3, False), (3, 2, True)]
 )
 def test_more_than_half_is_refused_without_a_bound(count, bound, refused):

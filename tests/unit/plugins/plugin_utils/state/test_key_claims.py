@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 
-import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
@@ -32,7 +31,7 @@ def off_the_curve():
     return f"{kind} {base64.b64encode(bytes(raw)).decode()}"
 
 
-@pytest.mark.parametrize("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()], ids=lambda curve: curve.name)
+@each_row("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()])
 def test_keys_on_the_curves_of_openssh_are_taken(curve):
     line = openssh(ec.generate_private_key(curve).public_key())
     assert key_claims.claim_errors({"site-a": [claim(line)]}, {}) == {}
