@@ -62,6 +62,11 @@ MOST = {
         }
     ],
 }
+#: Variables of the role itself that depend on its defaults alone.
+STEADY = (
+    "__awx_site_credentials", "__awx_tells_tokens", "__awx_of_a_site", "__awx_fleet_credentials", "__awx_study_credentials", "__awx_shared_mark",
+    "__awx_in_organization", "__awx_kinds", "__awx_connection",
+)  # fmt: skip
 Call = tuple[str, dict[str, Any], bool]
 
 
@@ -96,15 +101,18 @@ def load(*parts: str) -> Any:
 
 
 def variables(given: dict[str, Any]) -> dict[str, Any]:
-    """The role's variables, its defaults templated."""
-    return {**defaults(json.dumps(given)), **given, **load("vars", "main.yml")}
+    """The role's variables, those templated that no task changes."""
+    return {**load("vars", "main.yml"), **steady(json.dumps(given)), **given}
 
 
 @cache
-def defaults(given: str) -> dict[str, Any]:
-    """The role's defaults where these variables, as JSON, are given. Ansible templates them for each task that names them, which takes long."""
+def steady(given: str) -> dict[str, Any]:
+    """The role's defaults, and what depends on them alone, where these variables, as JSON, are given.
+
+    Ansible templates them for each task that names them, which takes long.
+    """
     known = {**load("defaults", "main.yml"), **json.loads(given), **load("vars", "main.yml")}
-    return {name: templated(known[name], known) for name in load("defaults", "main.yml")}
+    return {name: templated(known[name], known) for name in (*load("defaults", "main.yml"), *STEADY)}
 
 
 def scope(given: dict[str, Any]) -> dict[str, Any]:
