@@ -150,34 +150,33 @@ def holds(task: dict[str, Any], known: dict[str, Any]) -> bool:
 
 
 @cache
-def calls(state: str, *, most: bool, others: bool = False, missing: tuple[str, ...] = ()) -> list[Call]:
-    """Module, arguments and whether the task hides them, in their order.
-
-    With I(others), nothing that exists is of the role; of the kinds I(missing), check mode has found that something does not exist.
-    """
-    known = scope({**(MOST if most else LEAST), "awx_delete_organization": "true"})
-    if others:
-        known["__awx_ours"] = dict.fromkeys(known["__awx_ours"], [])
-    if missing:
-        known["__awx_missing"] = list(missing)
-    return called(state, known)
+def calls(state: str, *, most: bool) -> list[Call]:
+    """Module, arguments and whether the task hides them, in their order."""
+    return called(state, scope({**(MOST if most else LEAST), "awx_delete_organization": "true"}))
 
 
-def called(state: str, known: dict[str, Any]) -> list[Call]:
-    found = []
+def due(state: str, known: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Module, task and variables of each call, in their order."""
     for task in single(load("tasks", f"{state}.yml")):
         (module,) = (key for key in task if key.startswith("awx.awx."))
         variable = task.get("loop_control", {}).get("loop_var", "")
         for item in templated(task.get("loop", [None]), known):
             here = {**known, **task.get("vars", {}), variable: item}
             if holds(task, here):
-                options = {
-                    **templated(task.get("module_defaults", {}), here).get(module, {}),
-                    **templated(task[module], here),
-                }
-                found.append(
-                    (module.removeprefix("awx.awx."), json.loads(json.dumps(options)), task.get("no_log", False))
-                )
+                yield module.removeprefix("awx.awx."), task, here
+
+
+def modules(state: str, known: dict[str, Any]) -> list[str]:
+    """The modules that are called. What they get is not templated, which takes long."""
+    return [module for module, _task, _here in due(state, known)]
+
+
+def called(state: str, known: dict[str, Any]) -> list[Call]:
+    found = []
+    for module, task, here in due(state, known):
+        shared = templated(task.get("module_defaults", {}), here).get(f"awx.awx.{module}", {})
+        options = {**shared, **templated(task[f"awx.awx.{module}"], here)}
+        found.append((module, json.loads(json.dumps(options)), task.get("no_log", False)))
     return found
 
 
@@ -244,7 +243,9 @@ def test_absent_deletes_what_present_creates_and_nothing_else() -> None:
 
 def test_what_others_made_is_not_deleted() -> None:
     """The organization is: connected.yml refuses before, if it is another's."""
-    assert [name for name, _options, _hidden in calls("absent", most=True, others=True)] == ["organization"]
+    known = scope({**MOST, "awx_delete_organization": "true"})
+    known["__awx_ours"] = dict.fromkeys(known["__awx_ours"], [])
+    assert modules("absent", known) == ["organization"]
 
 
 def test_every_object_says_who_made_it() -> None:
@@ -297,9 +298,9 @@ def test_a_console_in_another_organization_keeps_what_all_organizations_see() ->
         assert all(words in one for one in refused), refused
     assert "execution environments that this role did not create: Flower. " in refused[1]
     known, _refused = looked(existing("Flower"), awx_organization="Beta", awx_state="absent")
-    assert [name for name, _options, _hidden in called("absent", known) if name in SHARED] == []
+    assert [name for name in modules("absent", known) if name in SHARED] == []
     known, refused = looked(existing("Flower"), awx_state="absent")
-    assert refused == [] and {name for name, _options, _hidden in called("absent", known)} == SHARED
+    assert refused == [] and set(modules("absent", known)) == SHARED
 
 
 def test_the_former_mark_counts_where_the_console_is() -> None:
@@ -312,7 +313,7 @@ def test_the_former_mark_counts_where_the_console_is() -> None:
     assert any("execution environments that this role did not create" in one for one in refused)
     assert "Their descriptions do not end with (federated.flower.awx: Flower)." in refused[0]
     known, _refused = looked({**former, **here}, awx_state="absent")
-    assert {name for name, _options, _hidden in called("absent", known)} == {"project"}
+    assert set(modules("absent", known)) == {"project"}
 
 
 @each_row(("state", "tokens"), [("present", {"hospital-boston": "site-secret"}), ("present", {}), ("absent", {})])
@@ -347,7 +348,7 @@ def test_a_type_that_others_use_stays(state: str) -> None:
 
 def test_check_mode_leaves_out_what_needs_an_object_that_is_missing() -> None:
     known, refused = looked({}, ansible_check_mode=True)
-    assert refused == [] and {name for name, _options, _hidden in called("present", known)} == {
+    assert refused == [] and set(modules("present", known)) == {
         "organization", "team", "notification_template", "credential_type",
     }  # fmt: skip
     known, _refused = looked(existing("Flower"), ansible_check_mode=True)
@@ -355,7 +356,8 @@ def test_check_mode_leaves_out_what_needs_an_object_that_is_missing() -> None:
     whole = {name for name, _options, _hidden in calls("present", most=True)}
     kinds = ("credential_types", "credentials", "execution_environments", "projects", "inventories", "job_templates")
     assert set(kinds) <= set(sum(known["__awx_stages"], []))
-    asked = {kind: {name for name, _options, _hidden in calls("present", most=True, missing=(kind,))} for kind in kinds}
+    known = scope({**MOST, "awx_delete_organization": "true"})
+    asked = {kind: set(modules("present", {**known, "__awx_missing": [kind]})) for kind in kinds}
     assert "credential" not in asked["credential_types"]
     assert "credential" in asked["credentials"] and "project" not in asked["credentials"] | asked["execution_environments"]
     assert "project" in asked["projects"] and "inventory_source" not in asked["projects"] | asked["inventories"]
