@@ -4,14 +4,14 @@
 
 A file whose second line is C(# base: NAME) lists the variant's objects in order, one line each:
 
-    # = Kind name            as in the base
+    # = Kind name            as in the base; with "… Kind2 name2" also those that follow there, up to this one
     # ~ Kind name            the hunks that follow change the object of the base
     # ~ Kind name < Kind2 name2    they change this one of the base, or, where there is none, of this file
     # + Kind name            the text of the object follows
     # - Kind name            is in the base alone
 
-A hunk is C(@@ LINE) (of the object that it changes, from 1) and its lines with - and +. C(python goldens.py NAME) prints the
-whole text.
+A hunk is C(@@ LINE -COUNT) and lines with +, which take the place of COUNT lines, from this line (from 1) of the object that it changes.
+C(python goldens.py NAME) prints the whole text.
 """
 
 from __future__ import annotations
@@ -120,10 +120,13 @@ def _parts(text: str) -> Parts:
 
 
 def _differences(base: Parts, parts: Parts) -> Iterator[str]:
-    known = dict(base)
+    known, order, same = dict(base), list(base), list[str]()
     for key, lines in parts.items():
+        if same and (base.get(key) != lines or order.index(key) != order.index(same[-1]) + 1):
+            yield _range(same)
+            same = []
         if base.get(key) == lines:
-            yield f"# = {key}\n"
+            same.append(key)
             continue
         alike = [key] if key in base else list(known)
         hunks = min(
@@ -136,14 +139,19 @@ def _differences(base: Parts, parts: Parts) -> Iterator[str]:
             yield f"# + {key}\n"
             yield from lines
         known.setdefault(key, lines)
+    if same:
+        yield _range(same)
     yield from (f"# - {key}\n" for key in base if key not in parts)
+
+
+def _range(keys: list[str]) -> str:
+    return f"# = {' … '.join(dict.fromkeys([keys[0], keys[-1]]))}\n"
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
     for kind, start, end, from_, to in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
-            yield f"@@ {start + 1}\n"
-            yield from ("-" + line for line in old[start:end])
+            yield f"@@ {start + 1} -{end - start}\n"
             yield from ("+" + line for line in new[from_:to])
 
 
@@ -151,22 +159,24 @@ def _patched(base: Parts, text: str) -> str:
     parts: Parts = {}
     for sign, key, content in re.findall(r"^# ([=~+]) (.+)\n((?:(?!# ).*\n)*)", text, re.M):
         lines = content.splitlines(keepends=True)
+        if sign == "=":
+            order, (first, _dots, last) = list(base), key.partition(" … ")
+            parts |= {one: base[one] for one in order[order.index(first) : order.index(last or first) + 1]}
+            continue
         if sign == "~":
             key, _sign, other = key.partition(" < ")
             other = other or key
             lines = _applied((base if other in base else parts)[other], content)
-        parts[key] = base[key] if sign == "=" else lines
+        parts[key] = lines
     return "".join("---\n" + "".join(lines) for lines in parts.values())
 
 
 def _applied(old: list[str], hunks: str) -> list[str]:
     new, at = [], 0
-    for number, body in re.findall(r"^@@ (\d+)\n((?:[-+].*\n)*)", hunks, re.M):
-        gone = [line[1:] for line in body.splitlines(keepends=True) if line[0] == "-"]
-        start = int(number) - 1
-        new += old[at:start] + [line[1:] for line in body.splitlines(keepends=True) if line[0] == "+"]
-        at = start + len(gone)
-        assert old[start:at] == gone, f"line {number} of the base is not {''.join(gone)}"
+    for line, count, body in re.findall(r"^@@ (\d+) -(\d+)\n((?:\+.*\n)*)", hunks, re.M):
+        start = int(line) - 1
+        new += old[at:start] + [added[1:] for added in body.splitlines(keepends=True)]
+        at = start + int(count)
     return new + old[at:]
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import posixpath
 from functools import cache
 from pathlib import Path
@@ -90,6 +89,6 @@ def differences(old: Any, new: Any) -> Any:
 
 @cache
 def schemas_of(name: str) -> dict[str, Any]:
-    """Kind -> schema, from tests/unit/schemas/<name>.json: whole, or the changes of another one; shared by all callers."""
-    found = json.loads((ROOT / "tests" / "unit" / "schemas" / f"{name}.json").read_text(encoding="utf-8"))
+    """Kind -> schema, from tests/unit/schemas/<name>.yml: whole, or the changes of another one; shared by all callers."""
+    found = _parsed(ROOT / "tests" / "unit" / "schemas" / f"{name}.yml")
     return merged(schemas_of(found["base"]), found["changes"]) if "base" in found else found

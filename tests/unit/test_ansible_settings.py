@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.ansible_run import api_server, inventory, play, written
 from ansible_collections.federated.flower.tests.unit.read import PLAYBOOKS
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import MODULES, READING, ROLES, WITHOUT_LEASE
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +64,7 @@ def merged(settings: list[tuple[str, str, str]]) -> str:
 # ---- what plays say ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "one"), PLAYS, ids=[f"{name}: {one['name']}" for name, one in PLAYS])
+@each_row(("name", "one"), PLAYS)
 def test_a_play_states_what_an_ansible_cfg_can_turn(name: str, one: dict[str, Any]) -> None:
     assert one["strategy"] == "ansible.builtin.linear"
     assert one["gather_facts"] is one["become"] is False and one["timeout"] == 0
@@ -82,7 +83,7 @@ def changes(name: str, one: dict[str, Any]) -> bool:
     return bool(used - READING)
 
 
-@pytest.mark.parametrize(("name", "one"), PLAYS, ids=[f"{name}: {one['name']}" for name, one in PLAYS])
+@each_row(("name", "one"), PLAYS)
 def test_a_play_that_changes_something_needs_the_lease(name: str, one: dict[str, Any]) -> None:
     needed = one.get("vars", {}).get("__lease_needed", False)
     if changes(name, one) and not {name, one["name"]} & FREE:
@@ -99,14 +100,14 @@ class Once(ClusterAction):
         raise NotImplementedError
 
 
-@pytest.mark.parametrize("strategy", ["free", "ansible.builtin.free", "host_pinned", "ansible.builtin.host_pinned", "mitogen_free", "mitogen_host_pinned"])
+@each_row("strategy", ["free", "ansible.builtin.free", "host_pinned", "ansible.builtin.host_pinned", "mitogen_free", "mitogen_host_pinned"])
 def test_a_play_of_ones_own_in_which_each_host_goes_alone_is_refused(strategy: str) -> None:
     with pytest.raises(ClusterError, match=f"the strategy {strategy} runs this task once for each host"):
         Once(strategy)._refuse_other_strategies()
     Once(strategy, once=False)._refuse_other_strategies()
 
 
-@pytest.mark.parametrize("strategy", ["linear", "ansible.builtin.linear", "mitogen_linear", "debug"])
+@each_row("strategy", ["linear", "ansible.builtin.linear", "mitogen_linear", "debug"])
 def test_a_play_of_ones_own_that_goes_from_task_to_task_is_not(strategy: str) -> None:
     Once(strategy)._refuse_other_strategies()
 

@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import packages
 from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 EXAMPLE = ROOT / "examples" / "app-image"
 SIDES = ("server", "client")
@@ -61,7 +62,7 @@ def test_the_version_of_flower_is_that_of_the_roles(file: Path) -> None:
     assert version == role_options("supernode")["supernode_version"]["default"]
 
 
-@pytest.mark.parametrize("name", sorted(path.parent.name for path in ROOT.glob("examples/*/pyproject.toml")))
+@each_row("name", sorted(path.parent.name for path in ROOT.glob("examples/*/pyproject.toml")))
 def test_each_example_is_an_app_that_can_be_submitted(name: str) -> None:
     app = apps.load(ROOT / "examples" / name)
     assert app.name == f"federated-flower/{name}" and "flwr" in {one.name for one in packages.declared(app)}

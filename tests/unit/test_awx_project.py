@@ -11,10 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 PROJECT = ROOT / "examples" / "awx-project"
 PLAYBOOKS = sorted(row["playbook"] for row in yaml_file("roles", "awx", "defaults", "main.yml")["awx_job_templates"])
@@ -26,7 +25,7 @@ def test_the_project_has_the_playbooks_of_the_job_templates() -> None:
     assert sorted({path.name for path in PROJECT.glob("*.yml")} - OTHERS) == PLAYBOOKS
 
 
-@pytest.mark.parametrize("playbook", PLAYBOOKS)
+@each_row("playbook", PLAYBOOKS)
 def test_a_playbook_imports_that_of_the_collection(playbook: str) -> None:
     (play,) = yaml_file("examples", "awx-project", playbook)
     assert play == {"name": play["name"], "import_playbook": f"federated.flower.{playbook.removesuffix('.yml')}"}

@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ROOT = Path(__file__).parents[2]
 ROLES = sorted(path.parent.name for path in ROOT.glob("roles/*/meta"))
@@ -95,14 +95,14 @@ WITHOUT_LEASE = {"acm_policy.yml", "openshift_projects.yml", "rbac.yml", "run.ym
 IN_CHECK_MODE = {"plan.yml", "render.yml"}
 
 
-@pytest.mark.parametrize("playbook", PLAYBOOKS)
+@each_row("playbook", PLAYBOOKS)
 def test_playbooks_that_change_the_fleet_return_the_lease_at_the_end(playbook: str) -> None:
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays(playbook)))) & {*MODULES, *ROLES}
     changes = bool(used - READING) and playbook not in WITHOUT_LEASE | IN_CHECK_MODE
     assert (read.playbook(playbook)[-1].get("import_playbook") == "return_lease.yml") == changes, used - READING
 
 
-@pytest.mark.parametrize("role", ROLES)
+@each_row("role", ROLES)
 def test_argument_specs_are_the_defaults(role: str) -> None:
     """Each default, templated where no other variable is set, is the one that the documentation of the option shows.
 

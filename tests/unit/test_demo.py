@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.tests.unit.read import ROOT
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 #: Contexts of the user's kubeconfig.
 CONTEXTS = ["hub", "site-a", "site-b", "kind-one"]
@@ -299,7 +300,7 @@ def test_down_has_a_log_of_its_own(demo: ModuleType, monkeypatch: pytest.MonkeyP
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "docsite" / "rst").glob("*.rst"))]
 
 
-@pytest.mark.parametrize("page", [one for one in PAGES if "-i inventories/demo" in one.read_text(encoding="utf-8")], ids=lambda page: page.name)
+@each_row("page", [one for one in PAGES if "-i inventories/demo" in one.read_text(encoding="utf-8")])
 def test_pages_with_commands_on_the_demo_say_which_kubeconfig_it_has(page: Path) -> None:
     """The inventory names none; C(FLOWER_FLEET_KUBECONFIG), which it reads, would have C(make demo-down) keep the clusters."""
     text = page.read_text(encoding="utf-8")

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import sites_with
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 (PLAY,) = [play for play in yaml_file("playbooks", "drill.yml") if "tasks" in play]
@@ -59,7 +59,7 @@ def test_what_is_broken_by_default() -> None:
     assert lines[0].endswith("target 45 s") and lines[1].endswith("target 60 s")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "words"),
     [
         ({"flower_drill": ["superlink_killed", "supernode_killed", "site_cut"]}, []),
@@ -75,7 +75,7 @@ def test_what_is_refused(given: dict[str, Any], words: list[str]) -> None:
     assert len(found) == len(words) and all(word in text for word, text in zip(words, found))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "good"),
     [
         ({"flower_drill": "site_cut"}, True),
@@ -94,7 +94,7 @@ def test_names_and_targets(given: dict[str, Any], good: bool) -> None:
     assert ("federated.flower.failover" in evaluated(asked["fail_msg"], **given)) == (given.get("flower_drill") == "hub_lost")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "result", "note"),
     [
         ({}, "met", "cut off for 75 s"),

@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
@@ -27,6 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry im
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 ROOT = Path(__file__).parents[2]
@@ -128,7 +128,7 @@ def test_every_host_says_how_its_cluster_is_reached() -> None:
     assert [host for host, found in hostvars().items() if not CONNECTION & set(found)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "mirror", "pool", "selector"),
     [
         ("clinic-lyon", "mirror.eu.example.com/docker", "cpu", {"topology.kubernetes.io/region": "eu-central-1"}),
@@ -166,7 +166,7 @@ def test_the_fixed_number_of_partitions_is_enough() -> None:
 GPUS = ("a100", "flex170", "mi300x", "mig_1g_10gb", "shared", "workstation")
 
 
-@pytest.mark.parametrize("group", GPUS)
+@each_row("group", GPUS)
 def test_there_are_pools_for_each_type_of_gpu(group: str) -> None:
     """Most have no host here: a site with that fact gets them."""
     own = yaml_file("inventories", "example", "group_vars", f"gpu_{group}", "pools.yml")

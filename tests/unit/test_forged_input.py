@@ -40,6 +40,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import 
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import StepResult, unexpected
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report, hash_chain
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def short(value: Any) -> str:
@@ -63,7 +64,7 @@ FORGED = {
 # ---- JSON ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+@each_row("text", DEEP.values())
 def test_deep_json_is_refused(text: str) -> None:
     for data in (text, text.encode()):
         with pytest.raises(ValueError, match="nested"):
@@ -75,8 +76,8 @@ def test_what_is_not_deep_is_read() -> None:
         assert foreign_data.read_json(text) == foreign_data.read_json(text.encode()) == json.loads(text)
 
 
-@pytest.mark.parametrize(
-    ("piece", "count"), [(b" ", foreign_data.MOST + 1), (b"0,", foreign_data.MOST // 4), (b"[],", foreign_data.MOST // 4), (b"{", 2**22)], ids=short
+@each_row(
+    ("piece", "count"), [(b" ", foreign_data.MOST + 1), (b"0,", foreign_data.MOST // 4), (b"[],", foreign_data.MOST // 4), (b"{", 2**22)]
 )
 def test_large_json_is_refused_before_it_is_parsed(piece: bytes, count: int) -> None:
     data = b"[" + piece * count + b"0]"
@@ -103,7 +104,7 @@ def test_text_of_others_is_cleaned() -> None:
     assert len(foreign_data.cleaned("x " * 100_000)) <= 2000 and len(foreign_data.without_controls("x" * 10**7)) <= 100_000
 
 
-@pytest.mark.parametrize("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}])
+@each_row("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}])
 def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
     error = Forbidden("site-b", "GET /api", 403, status_of(json.dumps(body).encode()))
     for text in (str(error), error.message, error.text, error.reason):
@@ -112,7 +113,7 @@ def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
     assert is_clean(Forbidden("site-b", "GET /api", 403, body).message)
 
 
-@pytest.mark.parametrize("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 10**5, b"", b"\x1f"], ids=short)
+@each_row("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 10**5, b"", b"\x1f"])
 def test_answers_that_are_no_status_are_cleaned(data: bytes) -> None:
     text = status_of(data)["message"]
     assert is_clean(text) and len(text) <= 300
@@ -136,7 +137,7 @@ def test_messages_and_warnings_are_cleaned_wherever_they_come_from() -> None:
 # ---- the audit trail -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+@each_row("text", FORGED.values())
 def test_the_audit_trail(text: str) -> None:
     lines, head = hash_chain.read_export(["{}", text], "audit.jsonl")
     assert head is None and len(lines) == 2
@@ -219,7 +220,7 @@ SHAPES: list[Any] = [{}, {"file": 5}, {"file": ["a"]}, {"file": ["a", 1, 1]}, {"
 SHAPES += [{"file": [["a"], 1, 1, ""]}, {"file": ["a", True, 1, ""]}, {"left_out": 7}, {"left_out": ["a"]}, {"left_out": None}]
 
 
-@pytest.mark.parametrize("answer", SHAPES)
+@each_row("answer", SHAPES)
 def test_lists_of_outputs(answer: Any) -> None:
     head = {"room": {"size": 1, "free": 1}}
     assert parse_contents([head], "hub").files == {}
@@ -240,7 +241,7 @@ def test_answers_about_outputs(answers: list[Any], monkeypatch: pytest.MonkeyPat
             reader.delete(["7"])
 
 
-@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+@each_row("text", FORGED.values())
 def test_answers_that_are_none(text: str) -> None:
     output = in_pod.Output([text], 0, "", "hub: pod flower/superlink-0 (superlink)")
     if text not in (FORGED["infinite"], FORGED["entries of other forms"]):
@@ -250,7 +251,7 @@ def test_answers_that_are_none(text: str) -> None:
         in_pod.Output(["{}", "{}"], 0, "", "hub").object()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         *FORGED.values(), '{"at": 1}', '{"at": "x", "left_out": 0, "lines": []}', '{"at": 1e999, "left_out": 0, "lines": []}',
@@ -261,7 +262,6 @@ def test_answers_that_are_none(text: str) -> None:
             '{"rc": 0, "out": {"success": true, "runs": [{"run-id": "5", "status": "running"}]}}, "runs": [5]',
         )),
     ],
-    ids=short,
 )  # fmt: skip
 def test_reports_on_a_run(line: str) -> None:
     watch = SimpleNamespace(log=lambda *_words: None, report=lambda _report: None, trouble=lambda _text: None)
@@ -276,7 +276,7 @@ def test_reports_on_a_run(line: str) -> None:
 # ---- keys of sites ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+@each_row("text", FORGED.values())
 def test_what_a_site_publishes(text: str) -> None:
     there = {"metadata": {"namespace": "flower", "ownerReferences": [{"kind": "Secret", "name": "x"}]}, "data": {public.ENTRY: text}}
     with pytest.raises(ClusterError, match="was not written by the site's Job"):
@@ -313,7 +313,7 @@ def test_a_file_that_is_too_large_for_a_reply(tmp_path: Path) -> None:
         bundle_reply.ActionModule._read(path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         lambda sent: sent["metadata"].update(ownerReferences=[{"kind": ["Secret"], "name": "x"}]),
@@ -348,7 +348,7 @@ def cost(line: str) -> float:
     return time.process_time() - begun
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "MetricRecord: {" * 1300, "Aggregated MetricRecord: {" * 700, "Initial global evaluation results: {" * 500,
@@ -357,14 +357,13 @@ def cost(line: str) -> float:
         "MetricRecord: {" + "-" * 18_000 + "1}", "MetricRecord: {'a': " + "[" * 9000 + "]" * 9000 + "}",
         "MetricRecord: {" + "'a': -inf, " * 1500 + "}",
     ],
-    ids=short,
 )  # fmt: skip
 def test_a_line_of_a_log_costs_little(line: str) -> None:
     assert len(line) <= 20_000
     assert cost(line) < 1
 
 
-@pytest.mark.parametrize("beginning", ["MetricRecord: {", "Aggregated MetricRecord: {", "Initial global evaluation results: {"])
+@each_row("beginning", ["MetricRecord: {", "Aggregated MetricRecord: {", "Initial global evaluation results: {"])
 def test_a_beginning_that_an_app_repeats_costs_no_more_than_other_text(beginning: str) -> None:
     """Where each beginning is searched to the end of the line, it is six to twenty times as much."""
     hostile, other = (beginning * 2000)[:20_000], "x" * 20_000

@@ -21,6 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data i
     without_vaulted,
 )
 from ansible_collections.federated.flower.tests.unit.ansible_run import api_server, inventory, play, written
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SECRET = "tok-abc-of-the-vault"
 
@@ -29,7 +30,7 @@ class Encrypted(UserString):
     """Like that of every ansible-core: an object with the methods of text that is none."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "read"),
     [
         (Encrypted("ab"), "ab"),

@@ -15,6 +15,7 @@ import yaml
 
 from ansible_collections.federated.flower.tests.unit import ansible_run
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 GUIDE = "docs/docsite/rst/guide_start.rst"
 # Their action plugins need no connection. So do those of this collection: each of its modules is an action.
@@ -39,7 +40,7 @@ def tasks(entries: Any, is_local: bool = False) -> Iterator[tuple[str, bool]]:
 FILES = sorted(path.relative_to(ROOT).as_posix() for place in ("playbooks", "roles/*/tasks") for path in ROOT.glob(f"{place}/**/*.yml"))
 
 
-@pytest.mark.parametrize("file", [one for one in FILES if not one.startswith("roles/awx/")])  # awx.yml runs on localhost
+@each_row("file", [one for one in FILES if not one.startswith("roles/awx/")])  # awx.yml runs on localhost
 def test_no_task_needs_a_connection_to_a_host(file: str) -> None:
     found = list(tasks(yaml_file(file)))
     assert {name for name, is_local in found if not is_local} - WITHOUT - {name for name, _is_local in found if name.startswith("federated.flower.")} == set()

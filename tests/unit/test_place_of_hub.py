@@ -9,12 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +45,7 @@ def uses(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from uses(one)
 
 
-@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
+@each_row("path", PLAYBOOKS)
 def test_a_playbook_leaves_the_place_of_the_hub_to_its_variables(path: Path) -> None:
     used = uses(yaml.safe_load(path.read_text(encoding="utf-8")))
     found = {(path.stem, module, name) for module, options in used for name in open_options(module) & set(options)}
@@ -65,7 +65,7 @@ def test_what_templates_read_of_it_is_of_the_hub_or_of_the_host_itself() -> None
                 assert "superlink_namespace" in line or "supernode_namespace" in line or "hostvars[" in line, f"{path.name}: {line}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("file", "variable"),
     [
         (("supernode", "defaults"), "supernode_hub_namespace"),
@@ -73,7 +73,7 @@ def test_what_templates_read_of_it_is_of_the_hub_or_of_the_host_itself() -> None
         (("cert_rotation", "defaults"), "cert_rotation_hub_namespace"),
     ],
 )
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "there"),
     [
         ({"flower_namespace": "fed-a"}, "fed-a"),

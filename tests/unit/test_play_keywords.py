@@ -22,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks.inventory 
 )
 from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +79,7 @@ def fleet(hostvars: dict[str, dict[str, Any]], **own: Any) -> Fleet:
     return Fleet({"groups": {"flower_hub": ["hub"], "flower_sites": SITES}, "hostvars": {**HOSTVARS, **hostvars}, **own}, lambda value: value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("where", "value", "given", "made"),
     [
         ("hub", 1, "", 1),
@@ -96,7 +97,7 @@ def test_a_variable_of_the_fleet(where: str, value: Any, given: Any, made: Any) 
     assert Fleet(own, lambda value: value).variable("flower_serial", "100%") in (given, "100%")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "site", "found"),
     [({}, {}, []), ({"x": True}, {}, SITES), ({"x": "true"}, {"x": False}, ["site-b"]), ({}, {"x": "yes"}, ["site-a"]), ({"x": "false"}, {"x": ""}, [])],
 )
@@ -111,7 +112,7 @@ def test_groups_have_the_names_that_the_command_line_gives() -> None:
     assert Fleet({"groups": {}}, lambda value: value).sites == []
 
 
-@pytest.mark.parametrize("playbook", ["site.yml", "clientapp.yml", "reconcile.yml", "render.yml", "failover.yml"])
+@each_row("playbook", ["site.yml", "clientapp.yml", "reconcile.yml", "render.yml", "failover.yml"])
 def test_the_size_is_checked_before_anything_is_changed(playbook: str) -> None:
     imported = [play.get("import_playbook") for play in yaml_file("playbooks", playbook)]
     checked = imported.index("parts/batch_check.yml")
@@ -148,7 +149,7 @@ def test_names_of_groups_that_only_tasks_see_are_refused() -> None:
     assert "flower_hub_group and flower_sites_group are set in the inventory" in found and "give them with -e" in found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "is_site", "name", "group", "refused"),
     [
         ("hub", False, "flower_hub_group", "hubs", True),
@@ -174,7 +175,7 @@ def test_a_host_that_is_not_in_the_group_that_its_variable_names(host: str, is_s
 SITES_PLAYS = [play for play in yaml_file("playbooks", "parts/site_sites.yml") if "supernode" in play["tags"]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "hosts"),
     [
         ({}, ["flower_sites", []]),
@@ -192,7 +193,7 @@ def test_a_playbook_that_keeps_the_hub_goes_on_although_every_site_fails(given: 
     assert keeping["tasks"][0] == {"name": "Skip the hub", "ansible.builtin.meta": "end_host", "when": "inventory_hostname in __site_kept"}
 
 
-@pytest.mark.parametrize("playbook", ["failover.yml", "parts/plan_changes.yml", "reconcile.yml", "render.yml"])
+@each_row("playbook", ["failover.yml", "parts/plan_changes.yml", "reconcile.yml", "render.yml"])
 def test_playbooks_with_more_to_do_keep_the_hub(playbook: str) -> None:
     found = [play for play in read.playbook(playbook) if play.get("import_playbook") in ("parts/site_sites.yml", "site.yml")]
     assert found and all("__site_kept" in play["vars"] for play in found)

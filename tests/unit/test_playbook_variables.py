@@ -14,6 +14,7 @@ import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,7 @@ def option(playbook: str, module: str, name: str, **given: Any) -> Any:
     return Templar(loader=DataLoader(), variables=variables).template(trusted(task[module][name]))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "hub", "site"),
     [
         ({}, ["flower", "flower-ca"], ["flower"]),
@@ -58,8 +59,8 @@ def test_outputs_go_to_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert option("outputs.yml", "federated.flower.run_outputs_fetch", "directory", **given) == str(tmp_path / "outputs")
 
 
-@pytest.mark.parametrize(("name", "variable"), [("regions", "flower_run_regions"), ("datasets", "flower_run_datasets")])
-@pytest.mark.parametrize(
+@each_row(("name", "variable"), [("regions", "flower_run_regions"), ("datasets", "flower_run_datasets")])
+@each_row(
     ("value", "made"), [("eu, us", ["eu", "us"]), (["eu", "us "], ["eu", "us"]), ("eu", ["eu"]), ("", "<omit>"), ([], "<omit>"), (None, "<omit>")]
 )
 def test_lists_may_have_blanks_after_commas(name: str, variable: str, value: Any, made: Any) -> None:
@@ -86,7 +87,7 @@ def test_an_empty_variable_is_none(value: Any) -> None:
     assert option("outputs.yml", "federated.flower.run_outputs_remove", "older_than", **given) == "<omit>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "words"),
     [
         ({"flower_outputs": "prune", "flower_outputs_keep": "", "flower_outputs_older_than": ""}, "needs a rule"),

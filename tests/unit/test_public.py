@@ -12,8 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
+
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ROOT = Path(__file__).parents[2]
 MARK = re.compile(
@@ -40,7 +41,7 @@ def documentation(path: Path) -> dict[str, Any]:
 FILES = sorted([*ROOT.glob("plugins/modules/[!_]*.py"), *ROOT.glob("plugins/filter/*.yml")])
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@each_row("path", FILES)
 def test_says_whether_it_is_public(path: Path) -> None:
     found = documentation(path)
     marks = [sentence for sentence in found["description"] if MARK.fullmatch(sentence)]
@@ -64,7 +65,7 @@ def options(path: Path) -> set[str]:
 ACTIONS = [path for path in FILES if (ROOT / "plugins" / "action" / path.name).is_file()]
 
 
-@pytest.mark.parametrize("path", ACTIONS, ids=lambda path: path.stem)
+@each_row("path", ACTIONS)
 def test_documents_the_options_that_its_action_takes(path: Path) -> None:
     module = import_module(f"ansible_collections.federated.flower.plugins.action.{path.stem}")
     taken = getattr(module.ActionModule, "ARGS", None) or getattr(module, "ARGS", None)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 SITES = "{{ flower_hub_group | default('flower_hub') }}:{{ flower_sites_group | default('flower_sites') }}"
@@ -48,7 +48,7 @@ def test_delivery_to_a_site_ends_before_it_is_forgotten_and_nothing_else_stops_w
     assert kept in told["vars"]["__site_left"] and report["federated.flower.site_result"]["results"][0]["failed"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "sites", "runs"),
     [
         ({}, {}, False),
@@ -67,7 +67,7 @@ def test_leftovers_are_looked_for_wherever_the_variable_stands(hub: dict[str, An
     assert templar.template(trusted(play["hosts"])) == (["hub"] if runs else [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "runs"),
     [
         ({"ansible_run_tags": ["all"]}, True),
@@ -91,8 +91,8 @@ def test_the_delivery_to_what_is_forgotten_ends_with_any_limit_and_tags(given: d
     assert all(templar.template(trusted(f"{{{{ ({one}) | bool }}}}")) for one in whens) == runs
 
 
-@pytest.mark.parametrize("playbook", ["parts/site_whole.yml", "parts/site_check.yml"])
-@pytest.mark.parametrize(("hosts", "left_out"), [(["hub", "site-a"], False), (["site-a"], True)])
+@each_row("playbook", ["parts/site_whole.yml", "parts/site_check.yml"])
+@each_row(("hosts", "left_out"), [(["hub", "site-a"], False), (["site-a"], True)])
 def test_what_ends_no_delivery_because_the_limit_leaves_out_the_hub_says_so(playbook: str, hosts: list[str], left_out: bool) -> None:
     (forget,) = [task for play in plays(playbook) for task in tasks_of(play) if "federated.flower.supernode_forget" in task]
     templar = Templar(loader=DataLoader(), variables={"groups": {"flower_hub": ["hub"]}, "ansible_play_hosts_all": hosts})
@@ -109,7 +109,7 @@ DENIED = {"__join_site": "site-a", "since": "2026-11-26T10:00:00+00:00"}
 REFUSED = {"__join_site": "site-b", "failed": False, "msg": "site-a: site-b has no client certificate"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "own", "denies"),
     [
         ({}, {}, False),
@@ -124,7 +124,7 @@ def test_the_hub_can_say_that_a_site_is_denied(hub: dict[str, Any], own: dict[st
     assert Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **given}).template(trusted("{{ __join_denies | bool }}")) is denies
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("site", "denies", "words"),
     [
         ("site-a", True, "site-a has not passed its acceptance, and is denied access: slow. Correct it, admit it with"),
@@ -148,7 +148,7 @@ def test_a_denial_that_is_refused_is_a_fault_of_its_site_alone(site: str, denies
     assert found[0]["failed"] is True and words in found[0]["msg"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("drift", "left", "shown"),
     [
         ([], [], ["the clusters are as the inventory wants them"]),
@@ -166,7 +166,7 @@ def test_reconcile_does_not_call_clusters_right_that_it_could_not_compare(drift:
     assert templar.template(trusted(told)) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "wanted", "good"),
     [
         ({}, False, True),

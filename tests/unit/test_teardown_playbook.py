@@ -12,6 +12,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 PLAYS = {play["name"]: play for play in yaml_file("playbooks", "teardown.yml") if "hosts" in play}
@@ -49,7 +50,7 @@ def test_only_a_run_that_removes_the_hub_asks_it(hosts: list[str], asks: bool) -
     assert evaluated("Ask for confirmation", f"{{{{ {finding['when']} }}}}", ansible_play_hosts_all=hosts) is asks
 
 
-@pytest.mark.parametrize(("given", "named"), [({}, []), ({"flower_forget_sites": "site-b"}, "site-b"), ({"flower_forget_sites": ""}, "")])
+@each_row(("given", "named"), [({}, []), ({"flower_forget_sites": "site-b"}, "site-b"), ({"flower_forget_sites": ""}, "")])
 def test_named_sites_may_lose_their_hub(given: dict[str, Any], named: Any) -> None:
     for play in ("Ask for confirmation", "Keep the hub while a site is left"):
         assert evaluated(play, tasks(play)["Find other sites of the hub"][FORGET]["sites"], **given) == named
@@ -70,7 +71,7 @@ def test_it_is_looked_again_under_the_lease_before_anything_of_the_hub_goes() ->
         assert evaluated(play, f"{{{{ {keep[ASSERT]['that']} }}}}", **trusted(given)) is not bool(others)
 
 
-@pytest.mark.parametrize(("hosts", "asked"), [(["hub", "site-a"], True), (["hub"], True), (["site-a"], False), (["site-a", "site-b"], False)])
+@each_row(("hosts", "asked"), [(["hub", "site-a"], True), (["hub"], True), (["site-a"], False), (["site-a", "site-b"], False)])
 def test_volumes_of_the_hub_are_offered_with_the_hub_only(hosts: list[str], asked: bool) -> None:
     text = tasks("Ask for confirmation")["Check that the teardown is confirmed"][ASSERT]["fail_msg"]
     words = evaluated("Ask for confirmation", text, ansible_play_hosts_all=hosts)

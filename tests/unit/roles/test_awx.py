@@ -27,6 +27,7 @@ from ansible.template import Templar, trust_as_template
 
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables as given_variables
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ROLE = ROOT / "roles" / "awx"
 #: Playbooks that are no job template: this one, those for playbooks of one's own, and those that read or write files on the control node, which a job
@@ -61,6 +62,11 @@ MOST = {
         }
     ],
 }
+#: Variables of the role itself that depend on its defaults alone.
+STEADY = (
+    "__awx_site_credentials", "__awx_tells_tokens", "__awx_of_a_site", "__awx_fleet_credentials", "__awx_study_credentials", "__awx_shared_mark",
+    "__awx_in_organization", "__awx_kinds", "__awx_connection",
+)  # fmt: skip
 Call = tuple[str, dict[str, Any], bool]
 
 
@@ -95,15 +101,18 @@ def load(*parts: str) -> Any:
 
 
 def variables(given: dict[str, Any]) -> dict[str, Any]:
-    """The role's variables, its defaults templated."""
-    return {**defaults(json.dumps(given)), **given, **load("vars", "main.yml")}
+    """The role's variables, those templated that no task changes."""
+    return {**load("vars", "main.yml"), **steady(json.dumps(given)), **given}
 
 
 @cache
-def defaults(given: str) -> dict[str, Any]:
-    """The role's defaults where these variables, as JSON, are given. Ansible templates them for each task that names them, which takes long."""
+def steady(given: str) -> dict[str, Any]:
+    """The role's defaults, and what depends on them alone, where these variables, as JSON, are given.
+
+    Ansible templates them for each task that names them, which takes long.
+    """
     known = {**load("defaults", "main.yml"), **json.loads(given), **load("vars", "main.yml")}
-    return {name: templated(known[name], known) for name in load("defaults", "main.yml")}
+    return {name: templated(known[name], known) for name in (*load("defaults", "main.yml"), *STEADY)}
 
 
 def scope(given: dict[str, Any]) -> dict[str, Any]:
@@ -141,34 +150,33 @@ def holds(task: dict[str, Any], known: dict[str, Any]) -> bool:
 
 
 @cache
-def calls(state: str, *, most: bool, others: bool = False, missing: tuple[str, ...] = ()) -> list[Call]:
-    """Module, arguments and whether the task hides them, in their order.
-
-    With I(others), nothing that exists is of the role; of the kinds I(missing), check mode has found that something does not exist.
-    """
-    known = scope({**(MOST if most else LEAST), "awx_delete_organization": "true"})
-    if others:
-        known["__awx_ours"] = dict.fromkeys(known["__awx_ours"], [])
-    if missing:
-        known["__awx_missing"] = list(missing)
-    return called(state, known)
+def calls(state: str, *, most: bool) -> list[Call]:
+    """Module, arguments and whether the task hides them, in their order."""
+    return called(state, scope({**(MOST if most else LEAST), "awx_delete_organization": "true"}))
 
 
-def called(state: str, known: dict[str, Any]) -> list[Call]:
-    found = []
+def due(state: str, known: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Module, task and variables of each call, in their order."""
     for task in single(load("tasks", f"{state}.yml")):
         (module,) = (key for key in task if key.startswith("awx.awx."))
         variable = task.get("loop_control", {}).get("loop_var", "")
         for item in templated(task.get("loop", [None]), known):
             here = {**known, **task.get("vars", {}), variable: item}
             if holds(task, here):
-                options = {
-                    **templated(task.get("module_defaults", {}), here).get(module, {}),
-                    **templated(task[module], here),
-                }
-                found.append(
-                    (module.removeprefix("awx.awx."), json.loads(json.dumps(options)), task.get("no_log", False))
-                )
+                yield module.removeprefix("awx.awx."), task, here
+
+
+def modules(state: str, known: dict[str, Any]) -> list[str]:
+    """The modules that are called. What they get is not templated, which takes long."""
+    return [module for module, _task, _here in due(state, known)]
+
+
+def called(state: str, known: dict[str, Any]) -> list[Call]:
+    found = []
+    for module, task, here in due(state, known):
+        shared = templated(task.get("module_defaults", {}), here).get(f"awx.awx.{module}", {})
+        options = {**shared, **templated(task[f"awx.awx.{module}"], here)}
+        found.append((module, json.loads(json.dumps(options)), task.get("no_log", False)))
     return found
 
 
@@ -176,8 +184,8 @@ def named(module: str, *, most: bool = True) -> list[dict[str, Any]]:
     return [arguments for name, arguments, _hidden in calls("present", most=most) if name == module]
 
 
-@pytest.mark.parametrize("most", [True, False], ids=["most", "least"])
-@pytest.mark.parametrize("state", ["present", "absent"])
+@each_row("most", [True, False])
+@each_row("state", ["present", "absent"])
 def test_modules_accept_their_arguments(state: str, most: bool) -> None:
     asked = calls(state, most=most)
     faults = {
@@ -235,7 +243,9 @@ def test_absent_deletes_what_present_creates_and_nothing_else() -> None:
 
 def test_what_others_made_is_not_deleted() -> None:
     """The organization is: connected.yml refuses before, if it is another's."""
-    assert [name for name, _options, _hidden in calls("absent", most=True, others=True)] == ["organization"]
+    known = scope({**MOST, "awx_delete_organization": "true"})
+    known["__awx_ours"] = dict.fromkeys(known["__awx_ours"], [])
+    assert modules("absent", known) == ["organization"]
 
 
 def test_every_object_says_who_made_it() -> None:
@@ -288,9 +298,9 @@ def test_a_console_in_another_organization_keeps_what_all_organizations_see() ->
         assert all(words in one for one in refused), refused
     assert "execution environments that this role did not create: Flower. " in refused[1]
     known, _refused = looked(existing("Flower"), awx_organization="Beta", awx_state="absent")
-    assert [name for name, _options, _hidden in called("absent", known) if name in SHARED] == []
+    assert [name for name in modules("absent", known) if name in SHARED] == []
     known, refused = looked(existing("Flower"), awx_state="absent")
-    assert refused == [] and {name for name, _options, _hidden in called("absent", known)} == SHARED
+    assert refused == [] and set(modules("absent", known)) == SHARED
 
 
 def test_the_former_mark_counts_where_the_console_is() -> None:
@@ -303,11 +313,10 @@ def test_the_former_mark_counts_where_the_console_is() -> None:
     assert any("execution environments that this role did not create" in one for one in refused)
     assert "Their descriptions do not end with (federated.flower.awx: Flower)." in refused[0]
     known, _refused = looked({**former, **here}, awx_state="absent")
-    assert {name for name, _options, _hidden in called("absent", known)} == {"project"}
+    assert set(modules("absent", known)) == {"project"}
 
 
-@pytest.mark.parametrize("state", ["present", "absent"])
-@pytest.mark.parametrize("tokens", [{"hospital-boston": "site-secret"}, {}], ids=["some", "none"])
+@each_row(("state", "tokens"), [("present", {"hospital-boston": "site-secret"}), ("present", {}), ("absent", {})])
 def test_the_token_of_a_site_that_left_is_deleted(state: str, tokens: dict[str, str]) -> None:
     mark, shared = "(federated.flower.awx)", "(federated.flower.awx: Flower)"
     names = ["Flower token of hospital-boston", "Flower token of gone"]
@@ -316,14 +325,15 @@ def test_the_token_of_a_site_that_left_is_deleted(state: str, tokens: dict[str, 
     found = {"credentials": credentials, "credential_types": types, "projects": {"Flower": mark}}
     known, refused = looked(found, awx_state=state, awx_site_tokens=tokens)
     assert refused == []
-    asked = [(name, options) for name, options, _hidden in called(state, known) if options.get("state") == "absent"]
+    done = [(name, options) for name, options, _hidden in called(state, known)]
+    asked = [(name, options) for name, options in done if options.get("state") == "absent"]
     deleted = [(name, options["name"]) for name, options in asked if "token of" in options["name"]]
     left = names if state == "absent" else names[1:] if tokens else []  # without any token, the file with secrets may be missing
     assert sorted(deleted) == sorted((kind, name) for kind in ("credential", "credential_type") for name in left)
     assert [name for name, _options in deleted] == ["credential"] * len(left) + ["credential_type"] * len(left)
     assert {options["credential_type"] for name, options in asked if name == "credential" and "token of" in options["name"]} == set(left)
     if state == "present" and tokens:
-        order = [(name, options.get("state")) for name, options, _hidden in called(state, known)]
+        order = [(name, options.get("state")) for name, options in done]
         assert order.index(("credential", "absent")) > max(number for number, one in enumerate(order) if one[0] == "job_template")
 
 
@@ -338,13 +348,16 @@ def test_a_type_that_others_use_stays(state: str) -> None:
 
 def test_check_mode_leaves_out_what_needs_an_object_that_is_missing() -> None:
     known, refused = looked({}, ansible_check_mode=True)
-    assert refused == [] and {name for name, _options, _hidden in called("present", known)} == {
+    assert refused == [] and set(modules("present", known)) == {
         "organization", "team", "notification_template", "credential_type",
     }  # fmt: skip
     known, _refused = looked(existing("Flower"), ansible_check_mode=True)
     assert "credential_types" not in known["__awx_missing"] and "execution_environments" not in known["__awx_missing"]
     whole = {name for name, _options, _hidden in calls("present", most=True)}
-    asked = {kind: {name for name, _options, _hidden in calls("present", most=True, missing=(kind,))} for kind in sum(known["__awx_stages"], [])}
+    kinds = ("credential_types", "credentials", "execution_environments", "projects", "inventories", "job_templates")
+    assert set(kinds) <= set(sum(known["__awx_stages"], []))
+    known = scope({**MOST, "awx_delete_organization": "true"})
+    asked = {kind: set(modules("present", {**known, "__awx_missing": [kind]})) for kind in kinds}
     assert "credential" not in asked["credential_types"]
     assert "credential" in asked["credentials"] and "project" not in asked["credentials"] | asked["execution_environments"]
     assert "project" in asked["projects"] and "inventory_source" not in asked["projects"] | asked["inventories"]
@@ -461,7 +474,7 @@ def test_the_workflow_is_one_graph_of_templates_that_exist() -> None:
     assert nodes["preflight"]["job_type"] == "check"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "limit"),
     [
         ("flower_sites[0]", "flower_hub"),  # a controller has no order of hosts: the next job may find another site at this place

@@ -12,6 +12,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 HUBS = {
     "other": {"superlink_renew_before": "9d", "superlink_certificates_source": "existing", "superlink_certificate_days": 7},
@@ -28,7 +29,7 @@ def value(role: str, name: str, file: str = "defaults", **given: Any) -> Any:
     return Templar(loader=DataLoader(), variables=variables).template(trusted(f"{{{{ {name} }}}}"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "expected"),
     [
         ("named", ["2d", "cert_manager", 30]),
@@ -45,7 +46,7 @@ def test_a_rotation_takes_the_settings_of_the_hub_that_is_named(hub: str | None,
     assert [value("cert_rotation", f"cert_rotation_{name}", **given) for name in names] == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("role", "name", "file"),
     [
         ("supernode", "supernode_hub", "defaults"),
@@ -53,7 +54,7 @@ def test_a_rotation_takes_the_settings_of_the_hub_that_is_named(hub: str | None,
         ("cert_rotation", "cert_rotation_hub", "defaults"),
     ],
 )
-@pytest.mark.parametrize(
+@each_row(
     ("given", "group"),
     [({"groups": {}}, "flower_hub"), ({"groups": {"flower_hub": []}}, "flower_hub"), ({"flower_hub_group": "centre"}, "centre")],
 )

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = sorted(path.parent.name for path in ROOT.glob("roles/*/meta"))
@@ -35,7 +34,7 @@ def test_private_variables_stay_at_home() -> None:
     assert {(path, f"__{name}") for role, path, name in used if owner(name) not in ("", role)} == set(), "private variables of another role"
 
 
-@pytest.mark.parametrize("role", ROLES)
+@each_row("role", ROLES)
 def test_every_entry_point_has_an_argument_spec(role: str) -> None:
     used = {"main"}
     for _role, path in files():

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.tests.unit.read import PLAYBOOKS, role_options, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = (
@@ -19,7 +18,7 @@ ROLES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("role", ROLES)
+@each_row("role", ROLES)
 def test_readme_says_what_a_role_promises(role: str) -> None:
     text = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
     assert [word for word in ("Outcome", "Roll-back", "Idempotent", "Atomic") if f"| {word} |" not in text] == []

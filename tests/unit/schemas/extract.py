@@ -41,8 +41,20 @@ KINDS = {
 }
 
 
+# What is for people, and what says nothing on whether an object is taken.
+LEFT_OUT = (
+    "default",
+    "description",
+    "format",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type",
+    "x-kubernetes-map-type",
+    "x-kubernetes-validations",
+)
+
+
 def reduced(schema: Any) -> Any:
-    """A schema without what is for people."""
+    """A schema without C(LEFT_OUT)."""
     if isinstance(schema, list):
         return [reduced(one) for one in schema]
     if not isinstance(schema, dict):
@@ -51,7 +63,7 @@ def reduced(schema: Any) -> Any:
     return {
         key: {name: reduced(one) for name, one in value.items()} if key == "properties" else reduced(value)
         for key, value in schema.items()
-        if key not in ("description", "x-kubernetes-validations")
+        if key not in LEFT_OUT
     }
 
 
@@ -72,6 +84,17 @@ def definitions(modules: Path, sources: list[tuple[str, str]]) -> dict[str, Any]
     return dict(sorted(found.items()))
 
 
+def shared(value: Any, known: dict[str, Any]) -> Any:
+    """A value in which equal mappings are one object: YAML writes it once and refers to it."""
+    if isinstance(value, list):
+        return [shared(one, known) for one in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: shared(one, known) for key, one in value.items()}
+    nested = any(isinstance(one, dict) for one in made.values())
+    return known.setdefault(json.dumps(made, sort_keys=True), made) if nested else made
+
+
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parent))
     from read import differences
@@ -80,5 +103,6 @@ if __name__ == "__main__":
     for name, made in found.items():
         base = BASES.get(name)
         stored = {"base": base, "changes": differences(found[base], made)} if base else made
-        (HERE / f"{name}.json").write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        text = yaml.safe_dump(shared(stored, {}), default_flow_style=None, width=160)
+        (HERE / f"{name}.yml").write_text(f"---\n{text}", encoding="utf-8")
         print(name, *made)

@@ -15,6 +15,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.federated.flower.plugins.filter.node_config import FilterModule
 from ansible_collections.federated.flower.plugins.module_utils.node_config import ARGUMENT_SPEC, expand
 from ansible_collections.federated.flower.plugins.modules import node_config as module
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 node_config = FilterModule().filters()["node_config"]
 FILTER_DOC = Path(__file__).parents[4] / "plugins" / "filter" / "node_config.yml"
@@ -39,7 +40,7 @@ def test_every_fault_has_a_line_with_its_code() -> None:
     assert "unsupported-value: pool 'gpu': node_config key 'b'" in lines[1]
 
 
-@pytest.mark.parametrize("options", [{"pool": "p"}, {"mode": "Job", "pool": "p"}, {"mode": "DaemonSet", "pol": "p"}])
+@each_row("options", [{"pool": "p"}, {"mode": "Job", "pool": "p"}, {"mode": "DaemonSet", "pol": "p"}])
 def test_wrong_options(options: dict[str, Any]) -> None:
     with pytest.raises(AnsibleFilterError, match="federated.flower.node_config: "):
         node_config({}, **options)

@@ -16,6 +16,7 @@ import yaml
 from ansible_collections.federated.flower.plugins.inventory import ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import AUTH_ARGS
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import clusters, statuses
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ROOT = Path(__file__).parents[4]
 EXAMPLE = ROOT / "inventories" / "example-ocm"
@@ -66,7 +67,7 @@ def test_the_default_of_gpu_resources_is_the_code_s() -> None:
     assert tuple(DOCUMENTED["options"]["gpu_resources"]["default"]) == clusters.GPU_RESOURCES
 
 
-@pytest.mark.parametrize("config", files())
+@each_row("config", files())
 def test_examples_use_known_options_and_variables(config: dict[str, Any]) -> None:
     assert config["plugin"] == ocm.InventoryModule.NAME
     assert set(config) - OPTIONS == set()

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.module_utils import flower_toml
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "config"),
     [
         (None, {}),
@@ -31,13 +32,13 @@ def test_read(text: str, config: dict[str, Any]) -> None:
     assert flower_toml.read(text) == config
 
 
-@pytest.mark.parametrize("text", ["a=abc", "a=007", "a=True", "a=1 a=2", "a=1 a.b=2", "a=[1]", "a=2026-01-01"])
+@each_row("text", ["a=abc", "a=007", "a=True", "a=1 a=2", "a=1 a.b=2", "a=[1]", "a=2026-01-01"])
 def test_read_refuses_what_flower_refuses(text: str) -> None:
     with pytest.raises(ValueError):
         flower_toml.read(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value", [True, False, 0, -1, 2**63 - 1, 0.1, 1e300, 5e-324, -0.0, "", 'a"b', "\\", "\n\x00\u2028"]
 )
 def test_literal_is_read_back(value: Any) -> None:

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.module_utils import kubelet
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 VARIABLES = {"A": "a", "EMPTY": "", "REF": "$(A)", "odd name": "o"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "seen"),
     [
         ("", ""),
@@ -43,7 +42,7 @@ def test_expand(text: str, seen: str) -> None:
     assert kubelet.expand(text, VARIABLES) == seen
 
 
-@pytest.mark.parametrize("text", ["$", "$$", "$(A)", "$$(A)", "${A}$", "a$b", "$é", "$($(A)"])
+@each_row("text", ["$", "$$", "$(A)", "$$(A)", "${A}$", "a$b", "$é", "$($(A)"])
 def test_escape(text: str) -> None:
     assert kubelet.expand(kubelet.escape(text), VARIABLES) == text
     assert kubelet.expand(kubelet.escape(text) + kubelet.reference("A"), VARIABLES) == text + "a"

@@ -21,6 +21,7 @@ from ansible_collections.federated.flower.plugins.module_utils.node_config impor
     expand,
     uses,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "node-config.yaml").read_text(encoding="utf-8"))["cases"]
 INT64_MAX = 2**63 - 1
@@ -47,7 +48,7 @@ def first(value: Any, **options: Any) -> Any:
     return pool({"v": value}, **options).preview[0]["config"]["v"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@each_row("case", CASES)
 def test_case(case: dict[str, Any]) -> None:
     options = {name: case.get(name) for name in ("mode", "pool", "replicas", "nodes")}
     if "expected_error" in case:
@@ -65,7 +66,7 @@ def test_case(case: dict[str, Any]) -> None:
         assert got["argument"] == expected["arg"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "read"),
     [
         ("-0", 0),
@@ -129,8 +130,8 @@ def test_what_flower_reads(value: Any, read: Any) -> None:
     assert typed({"v": first(value)}) == typed({"v": read})
 
 
-@pytest.mark.parametrize("text", ["32", "true", "007", "{index}", "$(X)", 'a"b', "{"])
-@pytest.mark.parametrize("name", ["pool", "cluster", "region", "namespace", "federation"])
+@each_row("text", ["32", "true", "007", "{index}", "$(X)", 'a"b', "{"])
+@each_row("name", ["pool", "cluster", "region", "namespace", "federation"])
 def test_names_are_strings_and_expanded_once(name: str, text: str) -> None:
     assert first(f"{{{name}}}", **{name: text}) == text
     assert first(f"x{{{name}}}{{index}}", **{name: text}) == f"x{text}0"
@@ -166,7 +167,7 @@ def test_partitions_alone_is_a_fixed_number() -> None:
     assert (got.argument, got.env, got.counts) == ("n=5", [], None)
 
 
-@pytest.mark.parametrize("name", ["index", "replicas", "partition", "partitions"])
+@each_row("name", ["index", "replicas", "partition", "partitions"])
 def test_no_number_is_for_a_daemonset(name: str) -> None:
     """Also where its value is known: what is missing is not the value."""
     error = refused({"n": f"{{{name}}}"}, mode="DaemonSet", replicas=None, first_partition=0, partitions=5)
@@ -201,7 +202,7 @@ def test_replicas_go_round_the_nodes() -> None:
     assert pool({"v": "{index}"}, replicas=0).preview == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("config", "options", "code"),
     [
         ({"v": "{indx}"}, {}, "unknown-placeholder"),
@@ -300,7 +301,7 @@ def test_message_names_everything() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "meant", "options"),
     [
         ("{Index}", "{index}", {}),
@@ -322,7 +323,7 @@ def test_nearest_placeholder(written: str, meant: str, options: dict[str, Any]) 
     assert f"did you mean {meant}?" in str(error)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "read"),
     [
         ("{dataset:ct}", "/data/ct"),
@@ -408,7 +409,7 @@ FRAGMENTS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(100))
+@each_row("seed", range(100))
 def test_any_text_arrives_as_it_is(seed: int) -> None:
     rnd = random.Random(seed)
     config = {f"k{number}": "".join(rnd.choices(FRAGMENTS, k=rnd.randint(0, 8))) for number in range(rnd.randint(1, 5))}

@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import parse
 from ansible_collections.federated.flower.tests.unit.audit_hub import Hub
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 VARIABLES: dict[str, Any] = {
     "inventory_hostname": "site-a",
@@ -251,7 +252,7 @@ def test_values_of_a_vault_are_not_in_it(scene: Scene, monkeypatch: pytest.Monke
 # ---- the lease of a playbook that may end here -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("base", "result", "batch", "once", "step", "ends"),
     [
         (ClusterAction, {"failed": True}, ["a"], False, False, True),

@@ -15,6 +15,7 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 class Text(str):
@@ -47,8 +48,8 @@ class Action(ClusterAction):
         raise NotImplementedError
 
 
-@pytest.mark.parametrize("variables", [{}, {"flower_kubeconfig": "/shared"}, {"flower_auth": {"proxy": "http://p"}}])
-@pytest.mark.parametrize("host", [None, "other"])
+@each_row("variables", [{}, {"flower_kubeconfig": "/shared"}, {"flower_auth": {"proxy": "http://p"}}])
+@each_row("host", [None, "other"])
 def test_a_host_behind_the_hub_is_not_another_cluster(variables: dict[str, Any], host: str | None) -> None:
     assert isinstance(Action({}, {**variables, "flower_delivery": "direct"}).auth_of(host), dict)
     with pytest.raises(ClusterError, match=f"^{host or 'site'}: its objects are delivered through the hub"):
@@ -62,7 +63,7 @@ def test_a_host_behind_the_hub_may_have_access_of_its_own() -> None:
     assert Action({"kubeconfig": "/own"}, behind).auth_of() == {"kubeconfig": "/own"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("task", "more", "refused"),
     [
         ({}, {}, True),
@@ -99,8 +100,8 @@ def action_of(host: str, args: dict[str, Any], **variables: dict[str, Any]) -> C
     return action
 
 
-@pytest.mark.parametrize("host", ["hub", "site"])
-@pytest.mark.parametrize(
+@each_row("host", ["hub", "site"])
+@each_row(
     ("hub", "place"),
     [
         ({}, ("flower", "flower")),
@@ -125,7 +126,7 @@ def test_a_task_that_names_no_hub_means_its_own_host_unless_the_hub_is_always_me
     assert action._validated()["namespace"] == "flower-hub"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "asked", "wait", "timeout", "retry_seconds"),
     [
         ({}, 0, None, 30, 90),
@@ -146,7 +147,7 @@ def test_how_long_an_answer_of_an_api_server_is_waited_for(
         assert (cluster.timeout, cluster.retry_seconds) == (timeout, retry_seconds)
 
 
-@pytest.mark.parametrize("value", ["30s", 0, -5, 3601, True, [30], "nan", "1e9", "inf"])
+@each_row("value", ["30s", 0, -5, 3601, True, [30], "nan", "1e9", "inf"])
 def test_a_time_for_an_answer_that_is_none_is_refused(value: Any) -> None:
     action = Action({}, {"flower_api_timeout": value, "flower_auth": {"host": "https://site", "api_key": "t"}})
     action.params = {}

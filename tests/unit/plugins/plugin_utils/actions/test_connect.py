@@ -21,6 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 CA = certificates.make_ca("internal", datetime.timedelta(30)).certificate
 KEY = "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n"
@@ -159,7 +160,7 @@ def test_a_connection_of_the_user_stays_when_ours_is_removed(connect: Any, tmp_p
     assert connect(state="absent")["changed"] and content(tmp_path) == {"config.toml": ""}, "only the certificate was ours"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("auth", "command"),
     [
         ({}, "kubectl"),

@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
     hub_settings,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 TAKEN = {"superlink_namespace": "{{ flower_namespace | default('flower') }}"}  # as in the role's defaults
@@ -64,7 +65,7 @@ def test_an_error_names_the_variable_that_people_gave(superlink_spec: Any) -> No
     assert "has the value of" not in error.value.message, "the hub's own variable says it"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "words"),
     [
         ({"superlink_gateway_source_rate": "10/s"}, ["hub: superlink_gateway_source_rate: '10/s' is not an integer"]),
@@ -84,7 +85,7 @@ def test_variables_that_cannot_be_read_are_named_with_their_host(superlink_spec:
         assert all(line.startswith("hub: ") for line in error.value.message.splitlines())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "names"),
     [
         ({}, []),

@@ -28,6 +28,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state import acce
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import BOOK, SITE_LABEL
 from ansible_collections.federated.flower.plugins.plugin_utils.state.partition_numbers import empty_book
 from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 WRONG = "{{ gateways[region_without_value] }}"
@@ -74,7 +75,7 @@ def wanted(parsed_hub: Any, hub: Hub, **sites: dict[str, Any]) -> tuple[Any, lis
     return Action(**sites).wanted(hub, params, "hub.example:9092", warnings), warnings
 
 
-@pytest.mark.parametrize(
+@each_row(
     "variables",
     [{"supernode_superlink_address": WRONG}, {"supernode_server_name": WRONG}, {"flower_connectivity": WRONG}],
 )
@@ -105,7 +106,7 @@ def test_sites_that_a_router_would_not_lead_to_the_gateway_stop_the_run(parsed_h
     assert named.name_variable == "superlink_host"
 
 
-@pytest.mark.parametrize(("source", "stays"), [("builtin", True), ("cert_manager", False), ("existing", False)])
+@each_row(("source", "stays"), [("builtin", True), ("cert_manager", False), ("existing", False)])
 def test_sites_that_have_the_old_address_still_verify_the_gateway(parsed_hub: Any, source: str, stays: bool) -> None:
     """A bundle is applied days after the run that made it."""
 
@@ -159,7 +160,7 @@ class Denying:
         return config_map("flower", "flower", name, data, application="flower-ledger", component="ledger", labels=labels)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "sites", "denied"),
     [
         ({"client_certificates": "none"}, ["site-a", "site-b"], "site-b"),

@@ -21,6 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions import ch
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import field_conflicts
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, app_versions
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def item(kind: str, name: str = "a") -> dict[str, Any]:
@@ -119,7 +120,7 @@ def test_a_version_that_leaves_the_repository_stays_until_no_site_has_it(kind: s
         assert field_conflicts.recreated_by(live) == "", "then the playbooks delete it"
 
 
-@pytest.mark.parametrize(("tags", "skipped", "accepted"), [(["all"], [], True), (["supernode"], [], False), (["all"], ["ocm"], False)])
+@each_row(("tags", "skipped", "accepted"), [(["all"], [], True), (["supernode"], [], False), (["all"], ["ocm"], False)])
 def test_files_are_whole(tags: list[str], skipped: list[str], accepted: bool) -> None:
     (check,) = [task["ansible.builtin.assert"] for task in yaml_file("playbooks", "render.yml")[0]["tasks"] if "ansible.builtin.assert" in task]
     known = {"ansible_check_mode": True, "flower_render_directory": "deploy", "ansible_run_tags": tags, "ansible_skip_tags": skipped}

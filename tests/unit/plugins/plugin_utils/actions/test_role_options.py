@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.action import ocm_addon, skupp
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec, NetworkSiteSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 GROUPS = {"flower_hub": ["hub"], "flower_sites": ["site-a"]}
@@ -79,7 +80,7 @@ def test_a_variable_that_cannot_be_evaluated_is_named() -> None:
         task(skupper, args=SITE, skupper_site_wait_timeout="soon")
 
 
-@pytest.mark.parametrize(("number", "limit"), [(0, None), ("0", None), (3, 3)])
+@each_row(("number", "limit"), [(0, None), ("0", None), (3, 3)])
 def test_no_number_of_clusters_is_no_limit(number: Any, limit: int | None) -> None:
     found = task(ocm_addon, "hub", ocm_addon_number_of_clusters=number, ocm_addon_clientapps=False)
     assert AddonSpec.parse(found["spec"]).number_of_clusters == limit

@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_vari
     HostVariables,
     names_in,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 HOSTVARS: dict[str, dict[str, str]] = {"hub": {}, "a": {}, "b": {}}
@@ -42,7 +43,7 @@ def variables(host: str, defaults: Defaults, **given: Any) -> tuple[HostVariable
     return HostVariables(raw, template, defaults), template
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         {},

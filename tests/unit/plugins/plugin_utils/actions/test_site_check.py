@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 RUN = SimpleNamespace(failed=lambda _site, _message: None)
 
@@ -56,7 +57,7 @@ def test_it_is_read_where_the_hub_was_not_checked(monkeypatch: pytest.MonkeyPatc
     assert known(monkeypatch, {}, "ocm")[0] == {}, "such a site records none"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "there", "wrong"),
     [({"namespace": "fl"}, "fl", False), ({"namespace": "other"}, "fl", True), ({}, "fed-a", True), ({}, "fl", False)],
 )
@@ -107,7 +108,7 @@ def checked(sites: dict[str, Site], fixed: object) -> Outcomes:
     return outcomes
 
 
-@pytest.mark.parametrize(("fixed", "refused"), [(4, True), (5, False), (0, False)])
+@each_row(("fixed", "refused"), [(4, True), (5, False), (0, False)])
 def test_fewer_partitions_than_supernodes_that_count_are_refused(parsed_site: Callable[..., Any], fixed: int, refused: bool) -> None:
     sites = {
         "site-a": numbered(parsed_site, "site-a", "{partition}", 3),
@@ -141,7 +142,7 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
     assert outcomes.good() == ["site-a", "site-b"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("checked_hub", "has", "wants", "refused"),
     [
         ({}, "1.40.0", "1.41.0", True),

@@ -15,12 +15,13 @@ from ansible_collections.federated.flower.plugins.action import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import site_steps
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 FOUND = {"address": "flower.example.com:443", "ca_bundle": "CA", "server_name": "flower.example.com", "changed": True}
 KNOWN = {key: FOUND[key] for key in ("address", "ca_bundle", "server_name")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("check", "rendering", "registered", "foreseen"),
     [(True, False, FOUND, KNOWN), (False, False, FOUND, {}), (True, True, FOUND, {}), (True, False, {"skipped": True}, {}), (True, False, None, {})],
 )

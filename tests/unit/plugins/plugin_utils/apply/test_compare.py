@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import content, differs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 MANAGER = "federated.flower"
 
@@ -41,7 +40,7 @@ def test_fields_of_others_do_not_matter() -> None:
     assert not differs(desired, live, MANAGER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "entry",
     [{"manager": "kubectl"}, {"operation": "Update"}, {"apiVersion": "v2"}, {"subresource": "status"}],
 )
@@ -177,7 +176,7 @@ def workload(pod: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "n"}, "spec": pod}
 
 
-@pytest.mark.parametrize("value", ["", 0, False, {}, []])
+@each_row("value", ["", 0, False, {}, []])
 def test_zero_values_that_the_api_server_leaves_out(value: Any) -> None:
     desired = workload({"x": value})
     live = live_of(desired, {"f:spec": {"f:x": {}}})
@@ -200,7 +199,7 @@ def test_an_empty_associative_list_owns_nothing() -> None:
     assert differs(desired, live, MANAGER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "now"), [("1000m", "1"), (1, "1"), ("1536Mi", "1.5Gi"), ("0.5", "500m"), ("1e3", "1k"), ("-1", "-1.0")]
 )
 def test_quantities(wanted: Any, now: str) -> None:
@@ -217,7 +216,7 @@ def test_quantities_only_where_quantities_are() -> None:
     assert differs(desired, live, MANAGER)
 
 
-@pytest.mark.parametrize(("wanted", "now"), [(1, "1"), ("80", 80), (True, 1), (1, True), (0, False)])
+@each_row(("wanted", "now"), [(1, "1"), ("80", 80), (True, 1), (1, True), (0, False)])
 def test_types_count(wanted: Any, now: Any) -> None:
     desired = workload({"x": wanted})
     live = live_of(desired, {"f:spec": {"f:x": {}}})

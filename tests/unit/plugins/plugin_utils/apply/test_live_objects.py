@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
     NotServed,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 Object = dict[str, Any]
 
@@ -166,8 +167,8 @@ def many(number: int, length: int) -> Hub:
     return hub
 
 
-@pytest.mark.parametrize(("number", "length"), [(live_objects.MOST, 10), (1, 254), (1, 100_000)])
-@pytest.mark.parametrize("state", ["present", "absent"])
+@each_row(("number", "length"), [(live_objects.MOST, 10), (1, 254), (1, 100_000)])
+@each_row("state", ["present", "absent"])
 def test_an_api_server_decides_neither_how_many_nor_what_names(state: str, number: int, length: int) -> None:
     hub = many(number, length)
     with pytest.raises(ClusterError, match="nothing is deleted. Check them") as failure:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import state
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import pod_faults
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def obj(api_version: str, kind: str, spec: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
@@ -75,7 +74,7 @@ def site(conditions: list[dict[str, str]]) -> dict[str, Any]:
     return obj("skupper.io/v2alpha1", "Site", conditions=conditions)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "why"),
     [
         (obj("apps/v1", "Deployment", {}, observedGeneration=1), "its controller has not seen generation 2 yet"),
@@ -162,7 +161,7 @@ def kept_back(partition: int, **spec: Any) -> dict[str, Any]:
     return {"replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": partition}}, **spec}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "status", "why"),
     [
         ({"replicas": 2}, {"readyReplicas": 1}, "1 of 2 replicas are ready"),
@@ -224,7 +223,7 @@ def test_pod_faults() -> None:
     ]
 
 
-@pytest.mark.parametrize(("away", "ready"), [(0, False), (1, True), (5, True)])
+@each_row(("away", "ready"), [(0, False), (1, True), (5, True)])
 def test_pods_on_nodes_that_are_not_ready_do_not_count(away: int, ready: bool) -> None:
     """The DaemonSet controller wants them nevertheless: its pods tolerate such nodes."""
     status = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 2, "numberAvailable": 2}
@@ -232,7 +231,7 @@ def test_pods_on_nodes_that_are_not_ready_do_not_count(away: int, ready: bool) -
     assert not state(obj("apps/v1", "DaemonSet", {}, observedGeneration=1, **status), away=away).ready
 
 
-@pytest.mark.parametrize(("at_once", "away", "held"), [(1, 1, True), (2, 1, False), (1, 0, False), ("25%", 1, False)])
+@each_row(("at_once", "away", "held"), [(1, 1, True), (2, 1, False), (1, 0, False), ("25%", 1, False)])
 def test_nodes_that_are_not_ready_may_hold_a_rolling_update(at_once: Any, away: int, held: bool) -> None:
     status = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 0, "numberAvailable": 2}
     spec = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": at_once}}}
@@ -247,10 +246,9 @@ def test_a_rollout_that_is_stuck_since_its_pods_are_refused_may_go_on():
         assert found.why.startswith("the rollout is stuck") and found.failed is failed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("manager", "managed_by", "ready"),
     [("kubectl-patch", "federated.flower", False), ("federated.flower", "federated.flower", True), ("kubectl-patch", "", True)],
-    ids=["someone has frozen ours", "the deployment wants it", "an object of a user"],
 )
 def test_pods_that_a_partition_of_someone_else_keeps_back(manager: str, managed_by: str, ready: bool) -> None:
     spec = {"replicas": 2, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 50}}}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import describe_error
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
@@ -15,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
     NotFound,
     NotServed,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def error(cls: type[ApiError], status: int, message: str, **details: Any) -> ApiError:
@@ -25,7 +24,7 @@ def forbidden(message: str) -> ApiError:
     return error(Forbidden, 403, message)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "category", "text"),
     [
         (

@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.t
     pod,
     stateful_set,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 MEANT = {"namespace": "flower", "uid": "old"}
 WANTED = {
@@ -74,7 +75,7 @@ class Hub(Cluster):
         return {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("looks", "deleted"),
     [
         ([(live(), pod(CRASHED, **MEANT))], ["old"]),
@@ -123,7 +124,7 @@ def test_where_nothing_is_wrong_no_pod_is_read(monkeypatch: pytest.MonkeyPatch, 
     assert wait.outdated_pods(hub, item, item, check=True) == [] and hub.listed is looked
 
 
-@pytest.mark.parametrize(("kind", "labels", "deleted"), [("Pod", OURS, ["u1"]), ("Pod", {}, []), ("Service", OURS, [])])
+@each_row(("kind", "labels", "deleted"), [("Pod", OURS, ["u1"]), ("Pod", {}, []), ("Service", OURS, [])])
 def test_a_listed_pod_of_ours_goes_although_its_controller_made_it(kind: str, labels: dict[str, str], deleted: list[str]) -> None:
     meta = {"name": "superlink-0", "namespace": "flower"}
     made = {**meta, "uid": "u1", "labels": labels, "managedFields": [{"manager": "kube-controller-manager", "operation": "Update"}]}

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import wait
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ERRORS, Unreachable
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "n", "uid": "u", "generation": 1}, "spec": {}, "status": {}}
 DONE = {**JOB, "status": {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}}
@@ -52,7 +53,7 @@ def test_a_while_without_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waiter(5, JOB, *failures(), None).until_gone([JOB]) == {}
 
 
-@pytest.mark.parametrize("error", failures(), ids=lambda error: type(error).__name__)
+@each_row("error", failures())
 def test_no_answer_until_the_end(error: ClusterError) -> None:
     with pytest.raises(type(error), match="c: "):
         waiter(0.1, error).until_ready([JOB])
@@ -60,7 +61,7 @@ def test_no_answer_until_the_end(error: ClusterError) -> None:
         waiter(0.1, error).until_gone([JOB])
 
 
-@pytest.mark.parametrize("kind", ["Namespace", "StatefulSet", "Secret"])
+@each_row("kind", ["Namespace", "StatefulSet", "Secret"])
 def test_a_pod_on_a_lost_node_is_named(kind: str) -> None:
     name, place = ("n", None) if kind == "Namespace" else ("s", "n")
     live = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": place, "uid": "u"}, "spec": {"selector": {"matchLabels": {"app": "s"}}}}

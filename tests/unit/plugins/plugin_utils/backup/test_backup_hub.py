@@ -30,6 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive im
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import database_program
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 LABELS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "scenario"}
 OURS = [{"manager": "federated.flower", "operation": "Apply"}]
@@ -209,7 +210,7 @@ def test_what_the_api_server_adds_is_not_stored():
     assert hub_objects.is_applied(item()) and not hub_objects.is_applied(item(managedFields=[]))
 
 
-@pytest.mark.parametrize(("change", "words"), [
+@each_row(("change", "words"), [
     ({"kind": "ClusterRole"}, "besides"),
     ({"metadata": {"name": "x", "namespace": "kube-system", "labels": LABELS}}, "other namespaces"),
     ({"metadata": {"name": "x", "namespace": "hub", "labels": {}}}, "not of the federation"),

@@ -15,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.inventory import peers, standby_faults
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import SPACE, Kept
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 COPY = Term(STANDBY, 1, "a", "b", "2026-11-24T20:00:00Z", "uid", "data")
 
@@ -34,7 +35,7 @@ def test_records_of_earlier_releases_are_read():
     assert leadership_plans.recorded_claim("a", leadership.parse(second, "here"), None) == "data"
 
 
-@pytest.mark.parametrize(("own", "there", "known"), [
+@each_row(("own", "there", "known"), [
     (Term(ACTIVE, 1, "a", "b"), COPY, "data"),
     (None, COPY, "data"),  # restored from a backup
     (Term(ACTIVE, 1, "a", "b", hub_claim="new"), COPY, "data"),  # a copy of what was accepted was not completed
@@ -71,7 +72,7 @@ def test_a_record_is_read_as_it_was_written():
     assert leadership.parse(B1.text(), "here") == B1
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "", "[]", "{}", B1.text().replace('"number": 1', '"number": "1"'), B1.text().replace('"number": 1', '"number": 0'),
     B1.text().replace("standby", "asleep"), B1.text().replace('"serves"', '"server"'), B1.text().replace('"uid"', "7"),
 ])  # fmt: skip
@@ -94,7 +95,7 @@ def test_a_hub_is_refused_by_the_record_of_its_standby():
     assert "both say" in leadership.refusal_by_peer("a", A1, "b", Term(ACTIVE, 1, "b"))
 
 
-@pytest.mark.parametrize(("own", "other", "number", "fence", "fault"), [
+@each_row(("own", "other", "number", "fence", "fault"), [
     (None, None, 1, "", ""),
     (A1, None, 1, "", ""),
     (A1, B1, 1, "", ""),
@@ -113,7 +114,7 @@ def test_copy_plan(own, other, number, fence, fault):
     assert fault in plan.fault and bool(fault) == bool(plan.fault)
 
 
-@pytest.mark.parametrize(("own", "other", "reached", "wanted"), [
+@each_row(("own", "other", "reached", "wanted"), [
     (A1, B1, True, Failover(2, fence=True, copy=True, promote=True)),
     (A1, None, True, Failover(2, fence=True, copy=True, promote=True)),  # no copy was ever made
     (None, None, True, Failover(1, fence=True, copy=True, promote=True)),
@@ -135,7 +136,7 @@ def test_a_fence_that_was_interrupted_is_completed():
     assert leadership_plans.failover_plan("a", "b", B1, ACTIVE_B2, reached=True, runs=True) == Failover(2), "a standby has a copy, and is not fenced"
 
 
-@pytest.mark.parametrize(("own", "other", "reached", "fault"), [
+@each_row(("own", "other", "reached", "fault"), [
     (None, None, False, "no complete copy"),
     (None, EMPTY, False, "no complete copy"),
     (None, Term(FENCED, 2, "a", copied="x"), False, "was fenced"),
@@ -153,7 +154,7 @@ def test_the_groups_of_the_inventory():
     assert "has 0 hosts" in standby_faults({"flower_hub": ["a"]})[0]
 
 
-@pytest.mark.parametrize("follow, interval, wrong", [
+@each_row("follow, interval, wrong", [
     ("", "", ""), (None, None, ""), (3600, 5, ""), ("3600", "0.5", ""), ("1h", "", "flower_standby_follow is '1h'"), (0, "", "flower_standby_follow is 0"),
     (-5, "", "flower_standby_follow is -5"), (2.5, "", "flower_standby_follow is 2.5"), (60, "nan", "flower_standby_interval is 'nan'"),
     (60, 0, "flower_standby_interval is 0"), (60, "0.0", "flower_standby_interval is '0.0'"), (True, "", "flower_standby_follow is True"),

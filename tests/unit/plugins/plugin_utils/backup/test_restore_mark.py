@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup.restore_ma
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ARCHIVE = "flower-backup-heart-20261124T010000Z.tar"
 NAME = ("ConfigMap", hub_objects.RESTORE)
@@ -127,7 +128,7 @@ def test_a_config_map_of_someone_else_is_no_mark_and_is_not_replaced() -> None:
     assert hub.done == []
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"archive": 1, "started": "x"}', "[]"])
+@each_row("text", ["", "{}", '{"archive": 1, "started": "x"}', "[]"])
 def test_a_mark_that_cannot_be_read(text: str) -> None:
     hub = Hub()
     with pytest.raises(ClusterError, match="archive"), marked(hub):

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import formats
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 NOW = datetime.datetime(2026, 11, 22, 14, tzinfo=datetime.timezone.utc)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [("HF_TOKEN", "hf_1"), ("DB_PASSWORD", "12345"), ("api-key", "k"), ("API_TOKENS", "a,b"), ("HTTPS_PROXY", "http://me:pw@proxy:3128")],
 )
@@ -22,7 +23,7 @@ def test_secrets(name: str, value: str) -> None:
     assert formats.is_secret(name, value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("TOKENIZERS_PARALLELISM", "false"),
@@ -46,7 +47,7 @@ def test_objects_show_them_by_name_alone() -> None:
     assert formats.shown_value([{"kind": "Service", "metadata": {"name": "x"}, "spec": {}}]) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, wanted",
     [("90m", "2026-11-22T12:30"), ("2d", "2026-11-20T14:00"), (" 1w ", "2026-11-15T14:00"), ("0s", "2026-11-22T14:00")],
 )
@@ -54,13 +55,13 @@ def test_before(text: str, wanted: str) -> None:
     assert formats.before(NOW, text).isoformat(timespec="minutes") == f"{wanted}+00:00"
 
 
-@pytest.mark.parametrize("text", ["", "2", "2026", "d", "2x", "1d2h", "999999w", "-1d"])
+@each_row("text", ["", "2", "2026", "d", "2x", "1d2h", "999999w", "-1d"])
 def test_what_is_no_duration_before_now(text: str) -> None:
     with pytest.raises(ValueError, match=f"'{text}' is not a duration like 12h, 30d or 8w"):
         formats.before(NOW, text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value, wanted",
     [
         ("2026-11-22T14:00:00Z", NOW),

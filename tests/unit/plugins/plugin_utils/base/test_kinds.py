@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.base import kinds
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import completed, is_default
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Resource
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def test_defaults_are_filled_in_where_there_is_none() -> None:
@@ -30,7 +29,7 @@ def test_what_may_be_added_is_known_as_well() -> None:
     assert not is_default("Role", subjects, "") and "apiGroup" not in completed({"kind": "RoleBinding", "subjects": [{}]})["subjects"][0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("api_version", "kind", "expected"),
     [
         ("v1", "ConfigMap", ("configmaps", True)),

@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 IDS = ("run_as_user", "run_as_group", "fs_group")
 OPEN: dict[str, Any] = {
@@ -28,7 +29,7 @@ OPEN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("groups", "found"),
     [
         (["apps", "route.openshift.io", "security.openshift.io"], "openshift"),
@@ -53,7 +54,7 @@ def test_openshift_chooses_users_dns_monitoring_and_exposure(found_later: bool) 
     assert spec.platform == "openshift"
 
 
-@pytest.mark.parametrize("platform", ["", "auto", "kubernetes"])
+@each_row("platform", ["", "auto", "kubernetes"])
 def test_kubernetes_is_the_default(platform: str) -> None:
     for spec in (HubSpec.parse({**OPEN, "platform": platform}), HubSpec.parse(OPEN).on("kubernetes")):
         assert [getattr(spec, name) for name in IDS] == [49999, 49999, 49999]

@@ -24,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks.acceptance
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import way_program
 from ansible_collections.federated.flower.plugins.plugin_utils.state import site_indexes
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 WELL: dict[str, Any] = {
     "way": {
@@ -58,7 +59,7 @@ def test_all_is_well() -> None:
     assert (entry["accepted"], entry["score"], entry["reasons"]) == (True, 100, [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "verdict", "words", "changes"),
     [
         ("name", BAD, "Name or service not known", {"way__name": {"error": "Name or service not known"}}),
@@ -99,7 +100,7 @@ def test_a_pool_that_cannot_be_asked_is_bad() -> None:
     assert (one.verdict, one.pool) == (BAD, "cpu")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("states", "wanted", "verdict"),
     [(["online", "online"], 2, GOOD), (["online", "offline"], 2, BAD), ([], None, BAD), (["online"], 2, BAD)],
 )
@@ -151,7 +152,7 @@ def test_a_clock_is_compared_in_the_middle_of_the_call() -> None:
     assert acceptance.offset({"begun": 107.0, "ended": 109.0}, 100.0, 106.0) == 5.0
 
 
-@pytest.mark.parametrize("size", [0, 1, 127, 128, 300, 70_000])
+@each_row("size", [0, 1, 127, 128, 300, 70_000])
 def test_a_filled_message_is_one_of_protobuf(size: int) -> None:
     """Key and length in front of the content: Protocol Buffers documentation, «Encoding»."""
     made = way_program.filled(size)

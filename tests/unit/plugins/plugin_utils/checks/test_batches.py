@@ -11,12 +11,13 @@ import pytest
 from ansible.utils.helpers import pct_to_int
 
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.batches import batch_faults, waves
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SITES = ["a", "b", "c", "d", "e"]
 GROUPS = {"all": [*SITES, "hub"], "eu": ["a", "c"], "us": ["b", "d", "e"], "empty": [], "flower_hub": ["hub"]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "serial", "found"),
     [
         (None, "100%", [["a"], ["b", "c", "d", "e"]]),
@@ -42,8 +43,8 @@ def test_every_site_is_in_one_wave(given: Any, serial: Any, found: list[list[str
     assert sorted(site for wave in found for site in wave) == SITES
 
 
-@pytest.mark.parametrize("size", [3, "1", "25%", "33%", "99%", "1%"])
-@pytest.mark.parametrize("number", [1, 2, 7, 40])
+@each_row("size", [3, "1", "25%", "33%", "99%", "1%"])
+@each_row("number", [1, 2, 7, 40])
 def test_a_size_is_that_of_a_batch_of_a_play(size: Any, number: int) -> None:
     sites = [f"site-{one}" for one in range(number)]
     assert len(waves([size], 1, sites, {})[0]) == min(int(pct_to_int(size, number)), number)
@@ -56,7 +57,7 @@ def test_the_first_site_is_one_that_proves_something() -> None:
     assert waves(["x"], "100%", [], {}) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "words"),
     [
         (["x"], ["wave 1: 'x' is neither a site nor a group of the inventory, nor a number of sites or a share such as '25%'. Sites: a, b, c, d, e"]),
@@ -74,20 +75,20 @@ def test_what_cannot_be_used_is_refused(given: Any, words: list[str]) -> None:
     assert len(lines) == len(words) and all(word in line and "flower_upgrade_waves" in line for word, line in zip(words, lines))
 
 
-@pytest.mark.parametrize("serial", [1, "10", "25%", ["1", 5, "30%"], "100%"])
-@pytest.mark.parametrize("max_failed", [0, "30", "30%", 100, 12.5])
+@each_row("serial", [1, "10", "25%", ["1", 5, "30%"], "100%"])
+@each_row("max_failed", [0, "30", "30%", 100, 12.5])
 def test_sizes_of_batches(serial: Any, max_failed: Any) -> None:
     assert batch_faults(serial, max_failed) == []
 
 
-@pytest.mark.parametrize("serial", ["10 sites", "ten", 0, -1, True, ["1", "x"], "1,5", 2.5])
+@each_row("serial", ["10 sites", "ten", 0, -1, True, ["1", "x"], "1,5", 2.5])
 def test_no_size_of_a_batch(serial: Any) -> None:
     (fault,) = batch_faults(serial, 100)
     assert "flower_serial: " in fault and "such as 10, to 25%" in fault
     assert repr(serial[-1] if isinstance(serial, list) else serial) in fault
 
 
-@pytest.mark.parametrize("max_failed", ["few", 101, -1, "", None])
+@each_row("max_failed", ["few", 101, -1, "", None])
 def test_no_percentage(max_failed: Any) -> None:
     (fault,) = batch_faults(1, max_failed)
     assert "flower_max_fail_percentage: " in fault

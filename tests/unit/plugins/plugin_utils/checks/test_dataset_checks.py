@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks.dataset_ch
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import said
 
 CT = {"name": "ct", "claim": "ct"}
@@ -66,7 +67,7 @@ def test_without_datasets_nothing_is_wrong() -> None:
     assert dataset_checks.datasets_of(spec()) == [] and check(spec()) == ("", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seen", "fault"),
     [
         ({"claims": {"ct": None}}, "dataset ct: PersistentVolumeClaim flower/ct does not exist: create it"),
@@ -93,7 +94,7 @@ def test_claims_that_cannot_be_used(seen: dict[str, Any], fault: str) -> None:
     assert fault in faults
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seen", "warning"),
     [
         ({"claims": {"ct": claim()}}, ""),
@@ -120,7 +121,7 @@ def test_files(kind: str) -> None:
 NODES = [node("one"), node("two", zone="b")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("modes", "pool", "seen", "fault"),
     [
         (["ReadWriteOnce"], {"replicas": 2}, {"nodes": NODES}, "may run on 2 nodes, of which only one can mount it"),
@@ -175,7 +176,7 @@ def test_a_new_claim() -> None:
     assert "was created by someone else" in check(wanted, claims={name: {**claim(), "metadata": {"name": name}}})[0]
 
 
-@pytest.mark.parametrize(("has_default", "told"), [(False, True), (True, False), (None, False)])
+@each_row(("has_default", "told"), [(False, True), (True, False), (None, False)])
 def test_a_new_claim_in_a_cluster_without_a_default_class(has_default: bool | None, told: bool) -> None:
     wanted = spec({"name": "ct", "new_claim": {"size": "10Gi"}})
     faults, warnings = check(wanted, claims={"dataset-ct": None}, has_default=has_default)
@@ -249,7 +250,7 @@ LIKED = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}
 PINNED = claim("Bound", volumeName="pv-1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("volumes", "affinity", "known"),
     [({}, {}, False), ({"pv-1": {}}, HERE, False), ({"pv-1": {}}, LIKED, True), ({"pv-1": {}}, {}, True)],
 )

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.dataset_rules import MAX_NAME
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 CT = {"name": "ct", "claim": "ct"}
@@ -91,14 +90,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "sentence"), WRONG)
+@each_row(("changes", "sentence"), WRONG)
 def test_faults(changes: dict[str, Any], sentence: str, supernode_spec: Any) -> None:
     faults = supernode_faults(supernode_spec(**changes))
     assert any(sentence in fault for fault in faults), faults
     assert all("site-a" in fault for fault in faults)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         site(),

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import devices
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 GPU = "nvidia.com/gpu"
 
@@ -54,7 +55,7 @@ def test_a_gpu_that_no_node_has_is_told_with_what_the_nodes_have() -> None:
     assert require(devices.check(site({"name": "cpu"}), [])) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pools", "nodes", "pods", "waits"),
     [
         ([pool(replicas=4)], [gpus("one", 4)], [], []),
@@ -126,7 +127,7 @@ AMD = labelled({"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM", "amd.com/
 INTEL = labelled({"gpu.intel.com/family": "Flex", "feature.node.kubernetes.io/pci-0380_8086.present": "true"}, **{"gpu.intel.com__i915": "1"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("nodes", "gpus", "products", "groups"),
     [
         ([], {}, [], []),

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory, variables
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[5]
 
@@ -77,7 +76,7 @@ def test_results_of_entry_points_are_returned_by_a_role():
         assert re.search(rf"(register: {name}$|^    {name}:)", text, re.MULTILINE), name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "nearest"),
     [
         ("supernode_pool", "supernode_pools"),
@@ -95,7 +94,7 @@ def test_a_misspelt_variable_is_named_with_the_nearest_one(name, nearest):
     assert variables.faults("site-a", [name], [name]) == []
 
 
-@pytest.mark.parametrize("name", variables.REMOVED)
+@each_row("name", variables.REMOVED)
 def test_a_variable_of_earlier_releases_is_named_with_the_remedy(name):
     (fault,) = variables.faults("site-a", [name])
     assert variables.REMOVED[name] in fault and "The most similar one" not in fault and name not in variables.known()

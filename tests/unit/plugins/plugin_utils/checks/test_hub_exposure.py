@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Resource
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 API = "gateway.networking.k8s.io"
 HOST = "flower.example.com"
@@ -82,7 +83,7 @@ FEATURED = {"kind": "GatewayClass", "metadata": {"name": "traefik"}, "spec": {"c
 FEATURED["status"] = {"supportedFeatures": [{"name": "TLSRoute"}]}
 
 
-@pytest.mark.parametrize("name", ["gateway_api", "traefik", "contour", "route"])
+@each_row("name", ["gateway_api", "traefik", "contour", "route"])
 def test_a_kind_that_is_not_served_is_refused_with_what_is_there(name, parsed_hub):
     spec = parsed_hub(superlink_address="", exposure=name, host=HOST, gateway={"name": "public"} if name == "gateway_api" else {})
     (refused,), doubts = found(Stand(NGINX, TRAEFIK, OTHER, served={}), spec)
@@ -102,7 +103,7 @@ def test_the_newest_served_version_is_used(attached, parsed_hub):
     assert (route["apiVersion"], route["kind"]) == (f"{API}/v1alpha2", "TLSRoute")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("items", "changes", "why"),
     [
         ([gateway(listener())], {}, ""),
@@ -164,7 +165,7 @@ def test_address_and_names_of_a_gateway(attached, parsed_hub):
         assert exposure.routed_names(spec, exposure.address(spec)) == [HOST, f"next.{HOST}"] + ["true", "true"] * (name == "haproxy_ingress")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "chosen", "items", "refusal", "doubt"),
     [
         ("ingress", "nginx", [NGINX], "", ""),

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub_services
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import said
 
 METRICS = {"enabled": True}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "words"),
     [
         (None, "Secret flower/mlflow does not exist: create it"),
@@ -33,7 +32,7 @@ def test_the_secret_has_what_the_pod_needs(parsed_hub: Any, live: dict[str, Any]
 ANY = "apps of the hub may connect to any address on port"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "words", "service"),
     [
         ({}, "", False),
@@ -54,7 +53,7 @@ def test_a_name_opens_the_way_to_every_address(parsed_hub: Any, given: dict[str,
     assert not words or "superlink_tracking.egress" in found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("uri", "secret", "credentials", "warned"),
     [
         ("http://192.0.2.7:5000", "mlflow", [], True),
@@ -70,7 +69,7 @@ def test_credentials_in_clear_text(parsed_hub: Any, uri: str, secret: str, crede
     assert ("192.0.2.7 in clear text" in found and "Use https" in found) == warned == bool(found)
 
 
-@pytest.mark.parametrize(("changes", "warned"), [({"metrics": METRICS}, True), ({"metrics": METRICS, "monitoring_namespaces": ["monitoring"]}, False),
+@each_row(("changes", "warned"), [({"metrics": METRICS}, True), ({"metrics": METRICS, "monitoring_namespaces": ["monitoring"]}, False),
                                                  ({"metrics": METRICS, "network_policies": False}, False), ({}, False)])  # fmt: skip
 def test_metrics_that_nobody_may_read(parsed_hub: Any, changes: dict[str, Any], warned: bool) -> None:
     cluster: Any = None  # is not asked
@@ -78,7 +77,7 @@ def test_metrics_that_nobody_may_read(parsed_hub: Any, changes: dict[str, Any], 
     assert faults == "" and ("flower_monitoring_namespaces" in found) == warned == bool(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "denied", "fault", "warning"),
     [
         ({}, ["a"], "", ""),

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub_volumes
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import said
 
 
@@ -41,7 +40,7 @@ def test_another_size_is_no_other_template(parsed_hub: Any) -> None:
     assert new["spec"]["resources"]["requests"]["storage"] == "50Gi", "a new claim has the size of the variable"
 
 
-@pytest.mark.parametrize(("there", "wanted", "is_small"), [("10Gi", "50Gi", True), ("50Gi", "50Gi", False), ("60Gi", "50Gi", False), ("1024Mi", "1Gi", False)])
+@each_row(("there", "wanted", "is_small"), [("10Gi", "50Gi", True), ("50Gi", "50Gi", False), ("60Gi", "50Gi", False), ("1024Mi", "1Gi", False)])
 def test_a_claim_that_is_too_small_comes_with_the_command(parsed_hub: Any, there: str, wanted: str, is_small: bool) -> None:
     faults, words = said(hub_volumes.database(parsed_hub(storage_size=wanted), {}, None, claim(size=there)))
     assert faults == "" and bool(words) is is_small
@@ -50,7 +49,7 @@ def test_a_claim_that_is_too_small_comes_with_the_command(parsed_hub: Any, there
         assert words.endswith("""kubectl patch pvc data-superlink-0 -n flower -p '{"spec": {"resources": {"requests": {"storage": "50Gi"}}}}'""")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "words"),
     [
         ({}, {}, ""),
@@ -67,7 +66,7 @@ def test_what_cannot_change(parsed_hub: Any, before: dict[str, Any], after: dict
     assert said(hub_volumes.database(parsed_hub(), rendered, None, None)) == ("", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "live", "words"),
     [
         ({"outputs_claim": "models"}, None, "flower/models does not exist: create it, or leave superlink_outputs_claim empty"),
@@ -105,7 +104,7 @@ class Cluster:
         return [*self.live]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "changes", "variables"),
     [
         ([GP2, STANDARD], {}, []),

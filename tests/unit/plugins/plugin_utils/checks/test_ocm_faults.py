@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import messages
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.ocm_rules import addon_problems
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 
@@ -20,7 +19,7 @@ def rollout(kind="Progressive", **options):
     return {"type": kind, "progressive": options}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "words"),
     [
         ({"name": "Flower"}, "ocm_addon_name: 'Flower' is not a DNS-1123 label"),
@@ -89,7 +88,7 @@ def test_good_add_ons_have_no_faults(ocm_addon_spec):
         assert addon_problems(ocm_addon_spec(**changes)) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "words"),
     [
         ({"ocm_cluster": "Cluster A"}, "supernode_ocm_cluster: 'Cluster A' is not a DNS name"),

@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import pod_needs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import drafted
 
 KINDS = {"priorityclasses": "PriorityClass", "runtimeclasses": "RuntimeClass", "secrets": "Secret", "pods": "Pod"}
@@ -54,7 +55,7 @@ POOLS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cluster", "faults"),
     [
         (Cluster("PriorityClass low", "RuntimeClass nvidia"), []),
@@ -116,7 +117,7 @@ def test_what_a_namespace_demands(parsed_site: Callable[..., Any], refuses: str)
     assert pod["spec"]["serviceAccountName"] == "default" and pod["metadata"]["namespace"] == "flower"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cluster", "absent"),
     [
         (Cluster(), []),

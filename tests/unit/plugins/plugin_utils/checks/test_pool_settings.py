@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
@@ -20,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.read import trusted
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import drafted, supernode_faults
 
 NUMBERS = {"partition-id": "{partition}", "num-partitions": "{partitions}"}
@@ -46,7 +46,7 @@ def test_a_site_without_variables_has_one_supernode() -> None:
     assert pools() == {"default": (1, NUMBERS, 0)}
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
+@each_row("delivery", DELIVERIES)
 def test_variables_of_the_site_shape_its_only_pool(delivery: str) -> None:
     spec = site(supernode_replicas=3, supernode_node_config=SITE, supernode_gpu={"count": 2, "runtime_class": "nvidia"}, flower_delivery=delivery)
     (pool,) = spec.pools
@@ -63,7 +63,7 @@ def test_the_number_can_be_a_template() -> None:
     assert pools(supernode_replicas="{{ [ocm_gpus, 8] | min }}", ocm_gpus=4)["default"][0] == 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("config", "wanted"),
     [
         ({"partition-id": None, "lr": 0.1}, {"num-partitions": "{partitions}", "lr": 0.1}),
@@ -108,7 +108,7 @@ def test_pods_of_a_daemon_set_have_no_number() -> None:
 EDGE = [{"name": "edge", "mode": "DaemonSet"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "sentence"),
     [
         ({"replicas": -1}, "site-a: supernode_replicas: -1 is not between 0 and 1000"),
@@ -137,7 +137,7 @@ EDGE = [{"name": "edge", "mode": "DaemonSet"}]
         ),
     ],
 )
-@pytest.mark.parametrize("delivery", DELIVERIES)
+@each_row("delivery", DELIVERIES)
 def test_faults(supernode_spec: Callable[..., Any], delivery: str, changes: dict[str, Any], sentence: str) -> None:
     faults = supernode_faults(supernode_spec(delivery=delivery, ocm_cluster="site-a", ocm_addon="flower-supernode", bundle_directory="/b", **changes))
     assert any(sentence in fault for fault in faults), faults

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 SITE: list[tuple[list[Any], str]] = [
@@ -52,7 +51,7 @@ HUB: list[tuple[list[Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), SITE)
+@each_row(("arguments", "words"), SITE)
 def test_arguments_of_supernodes(arguments: list[Any], words: str, supernode_spec: Any) -> None:
     found = supernode_faults(supernode_spec(extra_args=arguments))
     assert found and all(one.startswith("site-a: supernode_extra_args[") for one in found)
@@ -60,12 +59,12 @@ def test_arguments_of_supernodes(arguments: list[Any], words: str, supernode_spe
     assert "supernode_pools[0].extra_args[" in supernode_faults(supernode_spec(pools=[{"name": "a", "extra_args": arguments}]))[0]
 
 
-@pytest.mark.parametrize(("arguments", "words"), HUB)
+@each_row(("arguments", "words"), HUB)
 def test_arguments_of_superlinks(arguments: list[Any], words: str, superlink_spec: Any) -> None:
     assert words in "\n".join(superlink_faults(superlink_spec(extra_args=arguments)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     [[], ["--max-retries=5"], ["--max-retries", 5], ["--max-r", "5", "--trusted-entities", "/x y"], ["--max-wait-time=0.5"], ["--max-wait-time", "3."]],
 )

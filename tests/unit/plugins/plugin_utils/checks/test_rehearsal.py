@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks import reh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Invalid
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.ocm import Backend
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.pods_spec import PodsSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import drafted, said
 
 
@@ -54,7 +55,7 @@ def test_an_object_that_no_cluster_can_store(parsed_site):
     assert fault.message.startswith("supernode: StatefulSet flower/supernode-default would have 1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("role", "text", "named"),
     [
         ("supernode", "spec.template.spec.containers[0].resources.requests: Invalid value: must be less", "supernode_resources (also of"),
@@ -117,7 +118,7 @@ def test_the_api_server_judges_claims_that_change(parsed_site: Callable[..., Any
         rehearsal.rehearse(Stored(before), after, set(), "supernode")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("families", [["IPv4"], ["IPv4", "IPv6"], ["IPv6", "IPv4"], []])
+@each_row("families", [["IPv4"], ["IPv4", "IPv6"], ["IPv6", "IPv4"], []])
 def test_with_ipv4_or_unknown_families_there_is_no_fault(parsed_site, families):
     assert rehearsal.rehearse(Trying(families), drafted(parsed_site()), set(), "supernode")
 
@@ -135,7 +136,7 @@ PLAIN = {"sidecar": False, "mtls": False}
 DAEMONS = {**PLAIN, "pools": [{"name": "edge", "mode": "DaemonSet"}]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("version", "settings", "fault"),
     [
         ("v1.29.0", SIDECAR, ""),

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.certificate_rules import rotation_problems
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 GOOD = {
     "grace": 3600, "wait": 0, "wait_timeout": 300, "proof_timeout": 120, "certificate_days": 90, "ca_days": 3650, "renew_before": "",
@@ -18,7 +17,7 @@ def test_what_is_right():
     assert rotation_problems(GOOD, "hub") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("option", "value", "words"),
     [
         ("grace", -1, "hub: cert_rotation_grace: -1 is not between"),

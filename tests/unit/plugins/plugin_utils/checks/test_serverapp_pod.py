@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks.serverapp_
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def deployed(spec):
@@ -31,9 +32,9 @@ SECRET = {"uri": "https://x", "secret": "mlflow", "token_key": "token"}
 TOKEN = {"tracking": {"uri": "https://x"}, "tracking_credentials": ["token"]}
 
 
-@pytest.mark.parametrize("outputs_enabled", [True, False])
-@pytest.mark.parametrize("isolation", ["process", "subprocess"])
-@pytest.mark.parametrize(
+@each_row("outputs_enabled", [True, False])
+@each_row("isolation", ["process", "subprocess"])
+@each_row(
     ("before", "after", "changed"),
     [
         ({}, {}, False),
@@ -113,8 +114,8 @@ def one_run(monkeypatch):
     monkeypatch.setattr(runs, "read_all", lambda cli: [{"run-id": 8, "status": "running", "fab-id": "me/demo"}])
 
 
-@pytest.mark.parametrize("isolation", ["process", "subprocess"])
-@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (True, True), (False, False)])
+@each_row("isolation", ["process", "subprocess"])
+@each_row(("before", "after"), [(True, False), (False, True), (True, True), (False, False)])
 def test_a_switch_of_outputs_is_refused_in_both_directions(parsed_hub, isolation, before, after):
     live, wanted = deployed(parsed_hub(isolation=isolation, outputs_enabled=before)), parsed_hub(isolation=isolation, outputs_enabled=after)
     for there in (live, {**deployed(wanted), **live}):  # a hub that stopped half-way has both workloads: the old one may still have a run
@@ -123,7 +124,7 @@ def test_a_switch_of_outputs_is_refused_in_both_directions(parsed_hub, isolation
         assert not words or f"are switched {'on' if after else 'off'}" in words and f"superlink_outputs_enabled: {str(before).lower()}" in words
 
 
-@pytest.mark.parametrize("meta", [{"deletionTimestamp": "2026-11-22T00:00:00Z"}, {"labels": {}}])
+@each_row("meta", [{"deletionTimestamp": "2026-11-22T00:00:00Z"}, {"labels": {}}])
 def test_a_workload_that_goes_or_is_of_someone_else_is_no_switch(parsed_hub, meta):
     hub = Hub(deployed(parsed_hub(outputs_enabled=False)))
     for item in hub.live.values():
@@ -131,8 +132,8 @@ def test_a_workload_that_goes_or_is_of_someone_else_is_no_switch(parsed_hub, met
     assert hub.refusal(parsed_hub()) == ""
 
 
-@pytest.mark.parametrize("outputs_enabled", [True, False])
-@pytest.mark.parametrize(
+@each_row("outputs_enabled", [True, False])
+@each_row(
     ("after", "parts"),
     [
         ({}, ""),
@@ -154,7 +155,7 @@ def test_what_replaces_the_pod_is_refused_while_a_run_is_active(parsed_hub, outp
         assert "would fail run 8 of me/demo (running). Nothing was changed." in words and "flower_serverapp_force=true" in words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("after", "part"),
     [
         ({}, ""),
@@ -173,7 +174,7 @@ def test_with_subprocess_isolation_it_is_the_pod_of_the_superlink(parsed_hub, af
         assert f"the pod of ServerApps (the SuperLink's) is replaced by one with another {part} (variables of the hub: superlink_*," in words
 
 
-@pytest.mark.parametrize("before", ["process", "subprocess"])
+@each_row("before", ["process", "subprocess"])
 def test_another_isolation_fails_the_runs_of_the_pod_that_goes(parsed_hub, before):
     after = "subprocess" if before == "process" else "process"
     words = Hub(deployed(parsed_hub(isolation=before))).refusal(parsed_hub(isolation=after))

@@ -9,12 +9,11 @@ import datetime
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.module_utils import node_config
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import site_agreement
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import PoolSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import said
 
 NOW = datetime.datetime(2026, 5, 1, 12, tzinfo=datetime.timezone.utc)
@@ -23,7 +22,7 @@ CA, OTHER = (certificates.make_ca(name, 99 * DAY) for name in ("ca", "other"))
 SERVED = certificates.issue(CA, "hub", ["hub.example"], 9 * DAY).certificate
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("skew", "hub", "signed", "fault", "warning"),
     [
         (0.4, -0.4, True, "", ""),
@@ -50,7 +49,7 @@ def test_the_hubs_clock() -> None:
     assert said(site_agreement.hub_clock(-31.0)) == ("", "its clock is 31 s behind the control node's")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("skew", "words"),
     [
         (None, ""),
@@ -67,7 +66,7 @@ def test_validity(skew: float | None, words: str) -> None:
     assert said(site_agreement.validity({}, skew, NOW)) == ("", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bundle", "changes", "served", "words"),
     [
         (OTHER.certificate, {}, SERVED, "its chain ends in CN=ca, a root that is not among the trusted ones. Add the root, or remove the variable"),
@@ -83,7 +82,7 @@ def test_a_bundle_of_the_site_that_lacks_the_root(parsed_site: Any, bundle: str,
     assert faults == "" and words in warning and bool(warning) is bool(words)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("level", "planned", "words"),
     [("privileged", "restricted", 'sets its level ("restricted")'), ("privileged", None, 'sets its level ("restricted")'), ("", "baseline", '("baseline")'),
      ("privileged", "privileged", ""), ("restricted", None, "")],
@@ -107,21 +106,21 @@ def types(**given: Any) -> str:
     return warning
 
 
-@pytest.mark.parametrize("text", ["1", "+5", "-0", "true", "false", "9223372036854775807"])
+@each_row("text", ["1", "+5", "-0", "true", "false", "9223372036854775807"])
 def test_text_that_becomes_a_number_or_a_boolean(text: str) -> None:
     assert types(a=text) == "node_config of pool cpu: the text of a becomes a number or a boolean (to keep text: {string: TEXT})"
     (seen,) = node_config.expand({"a": text}, mode="StatefulSet", pool="cpu", replicas=1).preview
     assert not isinstance(seen["config"]["a"], str)
 
 
-@pytest.mark.parametrize("text", ["1e-4", "0.5", "1E3", "01", ".5", "-2.5e10"])
+@each_row("text", ["1e-4", "0.5", "1E3", "01", ".5", "-2.5e10"])
 def test_text_that_looks_like_a_number_and_stays_text(text: str) -> None:
     assert types(lr=text) == "node_config of pool cpu: lr stays text, though it looks like a number (for a number: without quotes, with a point, as 1.0e-4)"
     (seen,) = node_config.expand({"lr": text}, mode="StatefulSet", pool="cpu", replicas=1).preview
     assert seen["config"]["lr"] == text
 
 
-@pytest.mark.parametrize("value", [1, 1.5, True, {"string": "1"}, "x1", "True", "1.41.0", "{partition}", "{index}", "", "1 2", "e4", "2026-01-01"])
+@each_row("value", [1, 1.5, True, {"string": "1"}, "x1", "True", "1.41.0", "{partition}", "{index}", "", "1 2", "e4", "2026-01-01"])
 def test_what_has_the_type_that_it_seems_to_have(value: Any) -> None:
     assert types(a=value) == ""
 

@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import certificate_rules, hub_rules, site_rules
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.site_rules import MAX_POOL_NAME
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 
@@ -253,7 +254,7 @@ SUPERNODE = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "image",
     [
         "acme/supernode:1.41.0", "images.example.com:5000/fl/supernode:1.41.0-torch2.8", "IMAGES.example.com/fl/supernode:1", "a",
@@ -265,7 +266,7 @@ def test_references_of_images(image, supernode_spec):
     assert supernode_faults(supernode_spec(image=image)) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "image",
     [
         "/images.example.com/fl/supernode:1.41.0", "images.example.com/Team/supernode:latest", "acme/supernode:1.41.0 ", "acme/supernode:",
@@ -286,7 +287,7 @@ def test_defaults_have_no_faults(superlink_spec, supernode_spec):
     assert supernode_faults(supernode_spec(superlink_address="", ca_bundle="", allocation={})) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"http_proxy": {"address": "proxy.example.com:3128"}},
@@ -324,14 +325,14 @@ def test_peers_without_faults(superlink_spec, supernode_spec):
     assert supernode_faults(supernode_spec(**changes, egress=peers, superlink_cidrs=["192.0.2.0/24", "::1"])) == []
 
 
-@pytest.mark.parametrize(("changes", "sentence"), SUPERLINK)
+@each_row(("changes", "sentence"), SUPERLINK)
 def test_superlink(changes, sentence, superlink_spec):
     faults = superlink_faults(superlink_spec(**changes))
     assert any(sentence in fault for fault in faults), faults
     assert all(fault.startswith("hub: ") for fault in faults)
 
 
-@pytest.mark.parametrize(("location", "good"), [
+@each_row(("location", "good"), [
     ("52.52,13.40", True), ("-33.9,+18", True), ("90,-180", True), ("", True),
     ("91,0", False), ("0,181", False), ("52.52", False), ("52.52, 13.40", False), ("eu,west", False), ("nan,0", False), ("1,2,3", False), ("--name=x,1", False),
 ])  # fmt: skip
@@ -340,14 +341,14 @@ def test_a_location_is_a_latitude_and_a_longitude(location, good, supernode_spec
     assert faults == [] if good else "supernode_location: " in faults[0] and "is not a latitude and a longitude" in faults[0]
 
 
-@pytest.mark.parametrize(("changes", "sentence"), SUPERNODE)
+@each_row(("changes", "sentence"), SUPERNODE)
 def test_supernode(changes, sentence, supernode_spec):
     faults = supernode_faults(supernode_spec(**changes))
     assert any(sentence in fault for fault in faults), faults
     assert all("site-a" in fault for fault in faults)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"env": [{"nam": "A", "value": "s3cr3t"}]},
@@ -366,7 +367,7 @@ def test_supernode(changes, sentence, supernode_spec):
         {"patches": [{"target": {"kind": "Service", "name": "a"}, "patch": "s3cr3t"}]},
     ],
 )
-@pytest.mark.parametrize("role", ["superlink", "supernode"])
+@each_row("role", ["superlink", "supernode"])
 def test_what_may_hold_a_credential_is_not_shown(changes, role, superlink_spec, supernode_spec):
     spec = {"superlink": superlink_spec, "supernode": supernode_spec}[role](**changes)
     faults = {"superlink": superlink_faults, "supernode": supernode_faults}[role](spec)
@@ -385,13 +386,13 @@ def test_each_variable_with_a_form_has_its_check(role, table):
     assert wanted - {f"{role}_{key}" for key in table} == set()
 
 
-@pytest.mark.parametrize("name", ["Site-A", "site_a", "site a", "-a", "a-", "a..b", "ä", "", "s" * 64])
+@each_row("name", ["Site-A", "site_a", "site a", "-a", "a-", "a..b", "ä", "", "s" * 64])
 def test_names_of_sites_that_kubernetes_refuses(name, supernode_spec):
     (fault,) = supernode_faults(supernode_spec(cluster=name))
     assert "the name of this host" in fault
 
 
-@pytest.mark.parametrize("name", ["a", "site-1.example.org", "1", "s" * 63])
+@each_row("name", ["a", "site-1.example.org", "1", "s" * 63])
 def test_names_of_sites(name, supernode_spec):
     assert supernode_faults(supernode_spec(cluster=name)) == []
 
@@ -425,7 +426,7 @@ def test_longest_pool_name_fits_every_label(supernode_spec):
         assert len(obj["metadata"]["name"]) <= 63
 
 
-@pytest.mark.parametrize("version", ["1.40.0", "1.41.0", "1.42.0.dev20261121", "2.0.0"])
+@each_row("version", ["1.40.0", "1.41.0", "1.42.0.dev20261121", "2.0.0"])
 def test_http_generation(version, superlink_spec):
     assert superlink_faults(superlink_spec(version=version)) == []
 
@@ -445,7 +446,7 @@ def test_patches_may_be_for_what_is_made_once_the_address_is_known(superlink_spe
         assert superlink_faults(spec) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"superexec_image": "r/app:1", "image": "r/node:1", "isolation": "subprocess"},  # that of the whole fleet, and one for these SuperNodes

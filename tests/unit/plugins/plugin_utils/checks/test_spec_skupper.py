@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import messages
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import skupper_rules as rules
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.skupper_requirements import version_fault
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 
@@ -36,7 +35,7 @@ def test_defaults_are_right(site_spec, link_spec, listener_spec):
     assert site(site_spec(install="manifests")) == site(site_spec(install="operator")) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "said"),
     [
         ("Flower_Superlink", "is not a DNS-1123 label"),
@@ -52,7 +51,7 @@ def test_host_of_a_listener(host, said, listener_spec):
     assert fault.startswith(f"site-a: skupper_listener_host: {host!r}") and said in fault
 
 
-@pytest.mark.parametrize("port", [0, 65536, -1, "no", 1.5, None, "", True])
+@each_row("port", [0, 65536, -1, "no", 1.5, None, "", True])
 def test_port_of_a_listener(port, listener_spec):
     (fault,) = listener(listener_spec(port=port))
     assert "skupper_listener_port" in fault
@@ -81,7 +80,7 @@ def test_a_token_needs_a_window(link_spec):
         assert link(link_spec(mode="direct", window=empty)) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "said"),
     [
         ({"edge": True, "ha": True}, "skupper_site_edge"),
@@ -102,12 +101,12 @@ def test_site(changes, said, site_spec):
     assert any(said in fault for fault in found), found
 
 
-@pytest.mark.parametrize("version", ["2.2.1", "v2.2.4", "2.3.0", "3.0.0", "2.2.1-rh-3", "main-1234567", "", None])
+@each_row("version", ["2.2.1", "v2.2.4", "2.3.0", "3.0.0", "2.2.1-rh-3", "main-1234567", "", None])
 def test_releases_that_will_do(version):
     assert version_fault(version) == ""
 
 
-@pytest.mark.parametrize("version", ["2.1.4", "2.2.0", "2.1.4-rh-1", "2.0.0"])
+@each_row("version", ["2.1.4", "2.2.0", "2.1.4-rh-1", "2.0.0"])
 def test_releases_that_are_too_old(version):
     assert f"is Skupper {version}: before 2.2.1" in version_fault(version)
 

@@ -24,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register im
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Site, StepResult
 from ansible_collections.federated.flower.plugins.plugin_utils.state import site_indexes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.site_indexes import Files
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 class Run:
@@ -71,7 +72,7 @@ def test_a_batch_whose_sites_have_all_failed_keeps_their_errors() -> None:
     assert one.outcomes["a"].failed and one.outcomes["a"].msg == "a: its API server does not answer"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("check", "by_hand", "report", "words"),
     [
         (True, False, {}, "SuperNodes are not counted in check mode"),
@@ -253,7 +254,7 @@ class WithPools(Ledger):
         return {"a": {"site": "a", "keys": {**keys, "old": {"pool": "cpu", "name": "9", "node_id": "2", "leaving": True}}}}, {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("has", "delivery", "apart", "words"),
     [
         ({"cpu": 2}, "direct", True, ""),

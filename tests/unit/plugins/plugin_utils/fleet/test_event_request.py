@@ -15,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.event_reque
     read_options,
 )
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SECRET = "0123456789abcdef"
 GOOD = {"port": 5000, "token": SECRET, "inventory": "/etc/flower"}
@@ -34,7 +35,7 @@ def test_alerts_are_added() -> None:
     assert (found["Mine"], found["FlowerSiteOffline"], found["FlowerSuperNodeOffline"]) == ("report", "report", "heal")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "reason"),
     [
         ({"token": ""}, "token, hmac_secret: the webhook needs one of them"),
@@ -67,7 +68,7 @@ def alert(name: Any, status: str = "firing", **labels: Any) -> dict[str, Any]:
     return {"status": status, "labels": {"alertname": name, **labels}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("payload", "wanted"),
     [
         ({"alerts": [alert("FlowerSiteOffline", site="a"), alert("FlowerCertificateExpiresSoon")]}, [Request("repair", "a"), Request("rotate")]),
@@ -91,7 +92,7 @@ def test_what_is_asked_for(payload: Any, wanted: list[Request]) -> None:
     assert parse_requests(payload, {**ALERTS, "Mine": "fetch"}, NAMESPACES) == (wanted, [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("payload", "reason"),
     [
         ([], "a message is not an object, but []"),

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import flower_versions
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import known_releases
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def what(version: str, registry: str = "r", pools: tuple[str, ...] = ("cpu",)) -> dict[str, Any]:
@@ -24,7 +23,7 @@ def what(version: str, registry: str = "r", pools: tuple[str, ...] = ("cpu",)) -
 OLD, NEW = what("1.40.0"), what("1.41.0")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "want", "differs", "words"),
     [
         (OLD, NEW, True, "1.40.0 -> 1.41.0"),
@@ -70,7 +69,7 @@ def test_the_hub_as_before() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "site", "words"),
     [
         (("1.41.0", "1.40.0"), ("1.40.0", "1.40.0"), "hub: flower_version: 1.40.0 is older than 1.41.0, which the SuperLink runs"),
@@ -86,7 +85,7 @@ def test_what_is_refused(hub: tuple[str, str], site: tuple[str, str], words: str
     assert [words in one for one in found] == ([True] if words else [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("version", "state", "refused"),
     [
         ("1.40.0", {"state": {"running": {}}}, True),
@@ -132,7 +131,7 @@ def test_releases_of_which_nothing_is_known_are_named_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("former", "live", "want", "never_started", "other"),
     [
         ("1.40.0", "1.40.0", "1.41.0", True, ""),

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import POOL_LABEL
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import heal_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
 AFTER = datetime.timedelta(seconds=180)
@@ -69,7 +70,7 @@ def test_a_pod_that_is_ready_and_whose_node_is_offline_is_restarted() -> None:
     assert found.restart["site-a"][0].pod["metadata"]["uid"] == "1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("nodes", "pods", "why"),
     [
         ({"a1": off(ago(1))}, PODS, "offline for 60 s, and has 180 s"),
@@ -132,7 +133,7 @@ def test_the_nodes_have_time_after_a_start_of_the_superlink() -> None:
     assert not found.restart and not found.fault and "started 60 s ago" in found.pause and len(found.waiting) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("times", "outcome"),
     [
         ([4], "waiting"),

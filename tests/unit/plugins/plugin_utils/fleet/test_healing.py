@@ -22,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome imp
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 LONG_AGO = "2026-01-01T00:00:00Z"
 SITES = ("a", "b", "c")
@@ -212,7 +213,7 @@ def test_where_there_is_no_federation_nothing_is_to_be_repaired(fleet: Fleet) ->
         healed(fleet, known=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "held", "words"),
     [
         (None, [], ""),

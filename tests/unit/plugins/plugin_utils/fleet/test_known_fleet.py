@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.known_fleet import (
     Fleet,
     changes,
@@ -16,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.known_fleet
     from_names,
 )
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def fleet(**variables: dict[str, Any]) -> Fleet:
@@ -31,7 +30,7 @@ def fleet(**variables: dict[str, Any]) -> Fleet:
     return from_inventory(listed, "flower_hub", "flower_sites")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         ("site-a", ""),
@@ -64,7 +63,7 @@ def test_names_that_are_given() -> None:
 HEALTH = "feature.open-cluster-management.io/addon-x"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "changed"),
     [
         ({"supernode_pools": []}, True),
@@ -81,7 +80,7 @@ def test_what_counts_as_a_change(variables: dict[str, Any], changed: bool) -> No
     assert found == (["c"], ["a"] if changed else [], ["b"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "site", "wanted"),
     [
         ({}, {}, ("flower",)),

@@ -27,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import
     StepResult,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import CA, supernode_faults
 
 NUMBERED = {"partition-id": "{partition}", "num-partitions": "{partitions}"}
@@ -177,7 +178,7 @@ def test_check_mode_writes_no_keys(tmp_path: Path) -> None:
 ADDRESS = "supernode_superlink.address: "
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("superlink", "more", "words"),
     [
         ({"ca": CA}, {"superlink_address": ""}, f"{ADDRESS}None is not set"),

@@ -29,6 +29,7 @@ from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.t
     stateful_set,
 )
 from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 LINES = [keypairs.supernode_public_key(keypairs.make_supernode_key()) for _one in range(2)]
 KEYS = [{"pool": "cpu", "name": "0", "public_key": line, "fingerprint": keypairs.fingerprint(line)} for line in LINES]
@@ -131,7 +132,7 @@ class Line:
 NEW = pod(RUNS, ready=True, revision="superlink-2", namespace="flower", uid="new")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("waits", "deleted"),
     [
         ([[pod(CRASHED, **MEANT), NEW]], ["old"]),

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.summary import (
     fleet_drift,
     fleet_summary,
     sites_to_report,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SERVICE = {"kind": "Service", "namespace": "flower", "name": "superlink", "change": "changed"}
 SAME = {"kind": "Secret", "namespace": "flower", "name": "x", "change": "unchanged"}
@@ -76,7 +75,7 @@ def test_keys_that_leave_and_their_successors_are_those_of_one_supernode() -> No
     assert "Not online" not in fleet_summary(found, ["site-a"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "reported"),
     [
         ({"changed": False, "msg": "ready"}, []),

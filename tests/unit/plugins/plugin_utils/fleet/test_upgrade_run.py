@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.fleet.
     OLD,
     what,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 HUB_OLD, HUB_NEW = what("1.40.0", pools=("hub",)), what("1.41.0", pools=("hub",))
 HUB = Hub(HUB_OLD, HUB_NEW, release="1.40.0")
@@ -66,7 +67,7 @@ def test_a_bundle_and_what_is_new_stay(changed: dict[str, Any]) -> None:
     assert found.to_roll_back(record, 1, "ab") == ["b"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hub", "rollback_error", "rolled_back", "words"),
     [
         ({"error": "no image", "never_started": True}, "", True, "The SuperLink was not started with it, so the hub was rolled back: it runs 1.40.0 again"),
@@ -116,7 +117,7 @@ def test_what_ran_before_is_kept() -> None:
     assert other["hub"] == {"was": OLD, "state": "begun"} and other["backup"] == "x", "the way back stays that of the hub that does not answer"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "target", "answers", "begun"),
     [
         (NEW, what("1.42.0"), True, False),  # it ended at the hub, and another upgrade begins

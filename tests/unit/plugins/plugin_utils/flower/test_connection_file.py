@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.connection
     with_connection,
     without_connection,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 VALUES = {"address": "localhost:8000", "root-certificates": "/home/ann/.flwr/federated-flower/hub.crt"}
 OTHER = {**VALUES, "address": "localhost:9000"}
@@ -42,7 +43,7 @@ list = [
 """
 
 
-@pytest.mark.parametrize("text", [FLOWERS, OWN, FLOWERS.replace("\n", "\r\n"), "# only a comment\n", "[tool]\nx = 1\n"])
+@each_row("text", [FLOWERS, OWN, FLOWERS.replace("\n", "\r\n"), "# only a comment\n", "[tool]\nx = 1\n"])
 def test_a_connection_comes_and_goes_and_leaves_no_trace(text: str) -> None:
     if text == OWN:
         text = text.replace("[superlink.hub]", "[superlink.other]")
@@ -75,14 +76,14 @@ def test_another_address_changes_one_line() -> None:
     assert connection_file.connection(with_connection(lost, "hub", OTHER), "hub") == {**OTHER, "federation": "@me/default"}
 
 
-@pytest.mark.parametrize("header", ["[ superlink . hub ]", "['superlink'.\"hub\"]  # ours", "\t[superlink.hub]"])
+@each_row("header", ["[ superlink . hub ]", "['superlink'.\"hub\"]  # ours", "\t[superlink.hub]"])
 def test_every_form_of_the_header_is_found(header: str) -> None:
     text = with_connection(FLOWERS, "hub", VALUES).replace("[superlink.hub]", header)
     assert connection_file.connection(with_connection(text, "hub", OTHER), "hub") == OTHER
     assert tomllib.loads(without_connection(text, "hub")) == tomllib.loads(FLOWERS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("[superlink\n", "Expected"),
@@ -104,6 +105,6 @@ def test_a_table_below_it_is_not_lost() -> None:
         without_connection(with_connection(FLOWERS, "hub", VALUES) + "[superlink.hub.options]\nnum-supernodes = 2\n", "hub")
 
 
-@pytest.mark.parametrize(("name", "good"), [("hub", True), ("Lab_2-x", True), ("", False), ("a.b", False), ("../x", False), ("a b", False), ("default", False)])
+@each_row(("name", "good"), [("hub", True), ("Lab_2-x", True), ("", False), ("a.b", False), ("../x", False), ("a b", False), ("default", False)])
 def test_names(name: str, good: bool) -> None:
     assert (connection_file.problem_of_name(name) == "") is good

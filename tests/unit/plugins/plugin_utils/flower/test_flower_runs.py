@@ -12,11 +12,12 @@ import tomllib
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, run_config, run_log, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DEFAULTS = {"text": "", "rounds": 3, "rate": 0.1, "fail": False, "a.b": 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "plain",
@@ -39,7 +40,7 @@ def test_texts_arrive_as_they_are(text: str) -> None:
     assert app.flatten(tomllib.loads(run_config.write(config))) == {"text": text}
 
 
-@pytest.mark.parametrize("value", [True, False, 0, -5, 2**63 - 1, -(2**63), 0.5, 1e300, 1e-9, 3.0])
+@each_row("value", [True, False, 0, -5, 2**63 - 1, -(2**63), 0.5, 1e300, 1e-9, 3.0])
 def test_values_keep_their_types(value: Any) -> None:
     config = run_config.check({"text": value}, DEFAULTS, "me/app")
     found = app.flatten(tomllib.loads(run_config.write(config)))["text"]
@@ -52,7 +53,7 @@ def test_names_with_dots_and_nested_tables_are_the_same() -> None:
         assert app.flatten(tomllib.loads(run_config.write(config))) == {"a.b": 7}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "default", "value"),
     [
         ("5", 3, 5),
@@ -81,7 +82,7 @@ def test_a_text_becomes_what_the_app_has(text: Any, default: Any, value: Any) ->
     assert (found, type(found)) == (value, type(value))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "default"),
     [
         ("auto", 3), ("true", 3), ("5\nx = 1", 3), ("0,5", 0.1), ("5 # five", 3), ("", 3), ("2026-01-01", 3), ("007", 3), ("5 000", 3),
@@ -94,7 +95,7 @@ def test_a_text_in_place_of_a_number_or_boolean_is_refused(text: str, default: A
         run_config.check({"rate": text}, {"rate": default}, "me/app")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "message"),
     [
         ({"round": 1}, r"has no run config 'round'; it has a\.b, fail, rate"),
@@ -125,7 +126,7 @@ def test_logs_are_cleaned() -> None:
 FAILS, CONNECTS = "WARNING :   Connection attempt failed, retrying in 0.71 seconds", "INFO :      Connection successful after 1.05 seconds and 2 tries."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "shown"),
     [
         ([FAILS, CONNECTS], []),
@@ -153,7 +154,7 @@ def test_the_end_of_a_run_is_explained(details: str, words: str) -> None:
     assert told.endswith("resume-run continues with -e flower_run_resume=7")
 
 
-@pytest.mark.parametrize("details", ["", "ServerApp failed with exception: No heartbeat received from the task", "Model task failed with unknown error."])
+@each_row("details", ["", "ServerApp failed with exception: No heartbeat received from the task", "Model task failed with unknown error."])
 def test_another_end_of_a_run_is_told_as_it_is(details: str) -> None:
     told = runs.describe_end(runs.Run("7", "finished:failed", details, 61.0, "me/app"))
     assert told == "run 7 of me/app failed after 61.0 s" + (f": {details}" if details else "")

@@ -21,6 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.packages import SitePods
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import package_program
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
 WANTED = packages.parse(["numpy>=2", "pandas"])[0]
@@ -157,7 +158,7 @@ def test_without_the_index_the_serverapp_alone_is_compared() -> None:
     assert places == ["ServerApp"] and "1 SuperNode: federated.flower.site" in said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pods", "asked"),
     [
         ([SERVER, pod("serverapp-0", "superexec", "outputs")], ("serverapp-0", "superexec")),
@@ -221,7 +222,7 @@ IMAGE: Any = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "lacks"),
     [
         ("NumPy>=1.26,<2", []),

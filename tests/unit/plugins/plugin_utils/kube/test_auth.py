@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube import kubec
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import AuthError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import bypasses_proxy, options_of, resolve
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 @pytest.fixture(autouse=True)
@@ -191,7 +192,7 @@ def test_the_same_name_twice_is_an_error(tmp_path: Path) -> None:
 # ---- proxies ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "no_proxy", "expected"),
     [
         ("api.example.com", "example.com", True),

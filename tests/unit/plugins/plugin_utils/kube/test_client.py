@@ -26,6 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import Access
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, encoded
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 TEXTS = [
     "plain",
@@ -38,7 +39,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each_row("text", TEXTS)
 def test_json_and_yaml_read_the_same(text):
     body = encoded({"data": {text: text}})
     assert json.loads(body) == yaml.safe_load(body.decode()) == {"data": {text: text}}

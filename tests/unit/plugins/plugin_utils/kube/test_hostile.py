@@ -40,6 +40,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import resolve
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SECRET = "s3cr3t-value"
 API = "client.authentication.k8s.io/v1"
@@ -109,7 +110,7 @@ def test_a_token_that_no_header_can_carry_is_not_shown(tmp_path: Path, way: str,
     assert SECRET not in str(told.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "words"),
     [
         ({"host": f"https://user:{SECRET}@server"}, ["option host", "user name or password"]),
@@ -158,7 +159,7 @@ def test_entries_of_the_wrong_type(tmp_path: Path, changes: dict[str, Any], word
         assert all(word in str(told.value) for word in words), str(told.value)
 
 
-@pytest.mark.parametrize("value", [["a"], 5])
+@each_row("value", [["a"], 5])
 def test_a_kubeconfig_that_is_neither_path_nor_content(value: Any) -> None:
     with pytest.raises(AuthError, match="neither a path nor the content"):
         resolve({"kubeconfig": value})
@@ -413,7 +414,7 @@ def test_one_that_answered_before_is_tried_as_long_as_there_is_time(
         assert cluster.requests == requests
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("number", "words"),
     [(113, "No route to host"), (101, "Network is unreachable"), (99, "Cannot assign requested address")],
 )

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import is_outdated
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 CRASHED = {"name": "superlink", "ready": False, "restartCount": 5, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
 RUNS = {"name": "superlink", "ready": True, "restartCount": 0, "state": {"running": {}}}
@@ -38,7 +37,7 @@ def stateful_set(observed: int = 2, kind: str = "RollingUpdate", partition: int 
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "stuck",
     [
         pod(CRASHED),
@@ -51,7 +50,7 @@ def test_a_pod_that_is_never_replaced(stuck: dict[str, Any]) -> None:
     assert is_outdated(stuck, stateful_set(), "f", "superlink")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("other", "owner"),
     [
         (pod(RUNS, ready=True), stateful_set()),
@@ -69,7 +68,7 @@ def test_a_pod_that_is_left_alone(other: dict[str, Any], owner: dict[str, Any]) 
     assert not is_outdated(other, owner, "f", "superlink")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "owner", "undecided"),
     [
         (pod(CRASHED), stateful_set(observed=1), True),  # whether its template is a former one is not known yet

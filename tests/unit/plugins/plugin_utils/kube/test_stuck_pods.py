@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_h
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import awaits_a_volume, nobody_binds
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 # As Kubernetes 1.34 wrote them.
 NO_LIMITS = 'pods "ws-0" is forbidden: failed quota: q: must specify limits.cpu for: c'
@@ -91,7 +92,7 @@ def fixture_clock(monkeypatch: pytest.MonkeyPatch) -> Time:
     return clock
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("workload", "events", "said"),
     [
         (SET, [event(FULL, seconds=-9), event(NO_LIMITS)], NO_LIMITS),
@@ -206,7 +207,7 @@ def test_a_pod_with_a_node_in_which_nothing_ever_ran() -> None:
     assert awaits_a_volume({"metadata": {}, "spec": {"nodeName": "n1"}, "status": {"phase": "Pending"}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "other",
     [
         waiting_pod(node=""),
@@ -240,7 +241,7 @@ def waiting(name: str, reason: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "state": {"waiting": {"reason": reason, "message": "no\n such image"}}, "restartCount": 0, **more}
 
 
-@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+@each_row("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
 def test_the_image_that_is_missing(reason: str) -> None:
     found = pod_health.unpulled(pod_with({"name": "a", "state": {"running": {}}}, waiting("b", reason)))
     assert found == "pod p: the image r/b:1 of container b cannot be pulled: no such image"

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.workloads import workload
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 POOL = {
@@ -122,7 +123,7 @@ def test_patches_reach_them(spec):
         assert found(objects, "StatefulSet", "clientapp-gpu")["spec"]["minReadySeconds"] == 5
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "words"),
     [
         ({"clientapp": "daemon"}, "supernode_clientapp must be one of: pod, workload"),
@@ -144,7 +145,7 @@ def test_what_does_not_go_together_is_told(changes, words, spec):
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "words"),
     [
         ({"hub_namespace": "n" * 50}, "supernode_hub_namespace"),

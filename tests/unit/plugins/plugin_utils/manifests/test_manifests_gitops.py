@@ -15,13 +15,14 @@ from ansible import constants
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops, superlink, supernode
 from ansible_collections.federated.flower.tests.unit.read import ROOT
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def item(kind: str, name: str = "a", **meta: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "flower", **meta}}
 
 
-@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "Namespace", "PersistentVolumeClaim", "PersistentVolume", "ManifestWork", "ManagedClusterAddOn"])
+@each_row("kind", ["Secret", "ConfigMap", "Namespace", "PersistentVolumeClaim", "PersistentVolume", "ManifestWork", "ManagedClusterAddOn"])
 def test_what_stays_with_the_playbooks(kind: str) -> None:
     assert gitops.chosen([item(kind), item("Service")]) == [item("Service")]
 

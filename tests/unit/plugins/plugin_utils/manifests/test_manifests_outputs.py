@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import is_member_kind
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults
 
 
@@ -75,7 +76,7 @@ def test_a_claim_is_never_pruned():
     assert not is_member_kind("", "PersistentVolumeClaim")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "words"),
     [
         ({"outputs_size": "ten"}, "outputs_size: 'ten' is not a quantity"),

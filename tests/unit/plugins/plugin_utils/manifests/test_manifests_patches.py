@@ -10,6 +10,7 @@ import copy
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import patches
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 POD = {
     "containers": [
@@ -78,7 +79,7 @@ def test_json_merge_patch_replaces_lists():
     assert patched({"spec": {"containers": [{"name": "c"}]}}, "merge")["containers"] == [{"name": "c"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operations", "path", "value"),
     [
         (
@@ -106,7 +107,7 @@ def test_json_patch(operations, path, value):
     assert found == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     "operation",
     [
         {"op": "remove", "path": "/spec/none"},
@@ -158,7 +159,7 @@ def pod(**spec):
     return {"spec": {"template": {"spec": spec}}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("patch", "words"),
     [
         ({"spec": None}, "removes spec"),
@@ -200,7 +201,7 @@ def test_what_ownership_and_the_roles_rest_on_stays(patch, words):
     assert words in str(error.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "patch",
     [
         {"metadata": {"labels": {"own": None, "new": "2"}, "annotations": {"federated.flower/adopt": "true"}}},

@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import network_policies, skupper
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 _DNS_PORTS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
 DNS = [
@@ -54,7 +55,7 @@ def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
     assert hub["superlink"]["egress"] == [*DNS, STORE_RULE]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "rule"),
     [
         (
@@ -74,7 +75,6 @@ def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
         ),
         ({"http_proxy": {"address": "proxy.example.com:8080"}}, {"ports": tcp(8080)}),
     ],
-    ids=["ipv6", "networks", "proxy", "proxy-name"],
 )
 def test_the_way_to_the_superlink(changes, rule, supernode_spec):
     site = found(specs.supernode_objects(supernode_spec(hub_namespace="", **changes)))
@@ -183,7 +183,7 @@ def test_every_pod_has_a_policy_of_its_own_before_it_is_made(goldens):
                 assert [chosen for chosen in closed if chosen.items() <= labels.items()], f"{name}: {obj['kind']}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "port"),
     [
         ("443", {"port": 443, "protocol": "TCP"}),
@@ -197,7 +197,7 @@ def test_ports(text, port):
     assert network_policies.parse_port(text) == port
 
 
-@pytest.mark.parametrize("text", ["", "0", "65536", "2-1", "53/udp", "53/ICMP", "https", "1-", "-1", " 1", None])
+@each_row("text", ["", "0", "65536", "2-1", "53/udp", "53/ICMP", "https", "1-", "-1", " 1", None])
 def test_no_ports(text):
     with pytest.raises(ValueError):
         network_policies.parse_port(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import CA, superlink_faults
 
 URI = "https://mlflow.example.com"
@@ -38,7 +39,7 @@ def test_credentials_from_variables_are_in_the_secret_of_the_role(superlink_spec
     assert "MLFLOW_TRACKING_TOKEN" not in found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tracking", "rule"),
     [
         ({"uri": "http://192.0.2.7:5000/x"}, {"to": [{"ipBlock": {"cidr": "192.0.2.7/32"}}], "ports": 5000}),
@@ -60,7 +61,6 @@ def test_credentials_from_variables_are_in_the_secret_of_the_role(superlink_spec
             {"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}], "ports": 443},
         ),
     ],
-    ids=["ipv4", "ipv6", "name", "port", "service", "service-with-domain", "looks-like-a-service", "short", "given"],
 )
 def test_the_way_to_it(superlink_spec, tracking, rule):
     if "ports" in rule:
@@ -74,7 +74,7 @@ def test_the_way_to_it(superlink_spec, tracking, rule):
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "words"),
     [
         ({"tracking": "https://x"}, "superlink_tracking: a value of the type str (not shown) is not a mapping"),

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.pod import past_proxy
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 PROXY = {"name": "HTTPS_PROXY", "value": "http://proxy.example.com:3128"}
 # The inventory of examples has it.
@@ -47,7 +46,7 @@ def test_a_supernode_calls_its_sidecar(parsed_site):
     assert past(objects, "supernode") == {"supernode": []}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "after"),
     [
         ([], []),

@@ -9,12 +9,12 @@ import json
 import re
 from typing import Any
 
-import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.pod import UPSTREAM_IMAGES
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import supernode_objects
 
 GUIDE = ROOT / "docs" / "docsite" / "rst" / "guide_app_image.rst"
@@ -49,7 +49,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("role", "changes"), [(role, one) for role, listed in VARIANTS.items() for one in listed])
+@each_row(("role", "changes"), [(role, one) for role, listed in VARIANTS.items() for one in listed])
 def test_with_the_variables_of_the_guide_every_image_is_pinned(superlink_spec: Any, supernode_spec: Any, role: str, changes: dict[str, Any]) -> None:
     images = {option.removeprefix(f"{role}_"): image for option, image in pinned().items() if option.startswith(f"{role}_")}
     objects = specs.superlink_objects(superlink_spec(**images, **changes)) if role == "superlink" else supernode_objects(supernode_spec(**images, **changes))

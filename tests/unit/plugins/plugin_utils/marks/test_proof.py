@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners, proof
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "demo"}
@@ -69,7 +70,7 @@ def test_what_may_be_changed() -> None:
 HELM = {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "x"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "live, words",
     [
         (thing(labels={**OURS, proof.INSTANCE: "other"}), "belongs to the federation other"),
@@ -92,7 +93,7 @@ def test_what_is_or_may_be_someone_elses_is_refused_with_who_manages_it_and_the_
     assert proof.ADOPT not in why
 
 
-@pytest.mark.parametrize(
+@each_row(
     "labels, given",
     [
         ({proof.INSTANCE: "demo"}, f"{proof.MANAGED_BY}=federated.flower"),
@@ -106,7 +107,7 @@ def test_what_lost_its_labels_gets_them_back(labels: Any, given: str) -> None:
     assert "Delete or rename" not in why and "Do not delete it" in why
 
 
-@pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "Secret", "Service"])
+@each_row("kind", ["PersistentVolumeClaim", "Secret", "Service"])
 def test_an_annotation_does_not_have_an_object_of_others_changed(kind: str) -> None:
     wanted = thing(kind, OURS, **{proof.ADOPT: "true"})
     why = owners.foreign_object_error(wanted, thing(kind))
@@ -150,7 +151,7 @@ def test_a_namespace_is_marked_when_it_is_created_and_never_later() -> None:
     assert proof.prepared(space(OURS), marked)["metadata"]["annotations"] == {proof.CREATED_FOR: "demo"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "live, ours",
     [
         (space(OURS, [APPLIED], **{proof.CREATED_FOR: "demo"}), True),
@@ -171,7 +172,7 @@ def test_who_created_a_namespace(live: Any, ours: bool) -> None:
     assert proof.created(live, "demo") is ours
 
 
-@pytest.mark.parametrize(
+@each_row(
     "live, ours",
     [
         (thing(labels=OURS, managers=[APPLIED]), True),

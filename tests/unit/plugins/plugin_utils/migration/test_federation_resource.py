@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.migration.convers
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.federation_resource import from_federation
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.federation_table import FIELDS
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import superlink_objects, supernode_objects
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -141,7 +142,7 @@ def test_every_field_has_a_row_and_no_other() -> None:
     assert len(FIELDS) == len(set(NAMES)) == len(NAMES)
 
 
-@pytest.mark.parametrize("row", FIELDS, ids=lambda row: row.name)
+@each_row("row", FIELDS)
 def test_each_field_is_in_the_report(row: Row) -> None:
     if row.how == "later":
         return
@@ -151,8 +152,8 @@ def test_each_field_is_in_the_report(row: Row) -> None:
     assert found["to"] == row.destination if row.fate == VARIABLE else found["why"] == row.why
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in FIELDS if row.fate == VARIABLE and row.how not in ("later", "part_of_gpu")], ids=lambda row: row.name
+@each_row(
+    "row", [row for row in FIELDS if row.fate == VARIABLE and row.how not in ("later", "part_of_gpu")]
 )
 def test_reaches_the_objects(row: Row, rendered: Render) -> None:
     without = with_field(row.name, value_of(row))
@@ -165,13 +166,13 @@ def test_reaches_the_objects(row: Row, rendered: Render) -> None:
     assert changed != rendered(from_federation(without))
 
 
-@pytest.mark.parametrize("row", [row for row in FIELDS if row.fate == REFUSED], ids=lambda row: row.name)
+@each_row("row", [row for row in FIELDS if row.fate == REFUSED])
 def test_values_of_refused_fields_are_nowhere(row: Row) -> None:
     parts = from_federation(with_field(row.name, "s3cr3t"))
     assert "s3cr3t" not in json.dumps(parts)
 
 
-@pytest.mark.parametrize("name", ["statefulset", "daemonset", "statefulset-subprocess", "daemonset-process"])
+@each_row("name", ["statefulset", "daemonset", "statefulset-subprocess", "daemonset-process"])
 def test_examples(name: str, rendered: Render) -> None:
     parts = from_federation(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text()))
     assert [part["group"] for part in parts] == ["all", "flower_hub", "flower_sites"]
@@ -208,7 +209,7 @@ def of_kind(kind: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda one: one["name"])
+@each_row("kind", KINDS)
 def test_every_kind_of_example_converts_and_renders(kind: dict[str, Any], rendered: Render) -> None:
     """Only what is named in the file is refused, and each pool has its workload of the wanted kind, device and containers."""
     found = of_kind(kind)
@@ -250,7 +251,7 @@ def pool_of(**pool: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gpu", "wanted"),
     [
         ({"enabled": True}, {"resource": "nvidia.com/gpu", "count": 1}),
@@ -312,7 +313,7 @@ def test_mounts_go_where_the_operator_mounts_them() -> None:
     assert "probe, which is not among the volumes" in report["supernodes.pools[cpu].volumeMounts"]["why"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mode", "config", "word"),
     [
         ("StatefulSet", {"a": "{index}_of_{replicas}"}, ""),
@@ -332,7 +333,7 @@ def test_node_config(mode: str, config: Any, word: str) -> None:
     assert parts[2]["variables"]["supernode_pools"][0]["node_config"] == ({} if word else config)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("image", "version", "own", "word"),
     [
         ("flwr/supernode:1.41.0", "1.41.0", None, ""),
@@ -411,14 +412,14 @@ def test_unknown_fields_are_named() -> None:
     assert report["superlnk"]["result"] == "refused"
 
 
-@pytest.mark.parametrize("wrong", [{"superlink": "text"}, {"superlink": {"service": 7}}, {"superlink": {"env": "text"}}, {"superlink": {"podTemplate": []}}])
+@each_row("wrong", [{"superlink": "text"}, {"superlink": {"service": 7}}, {"superlink": {"env": "text"}}, {"superlink": {"podTemplate": []}}])
 def test_wrong_types_are_refused_by_name(wrong: dict[str, Any]) -> None:
     found = resource()
     found["spec"] |= wrong
     assert "refused" in {entry["result"] for entry in entries(from_federation(found)).values()}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [None, [], "text", {}, {"kind": "Federation"}, {**resource(), "kind": "List"}, {**resource(), "apiVersion": "v1"}, {**resource(), "spec": None}],
 )
@@ -435,7 +436,7 @@ def test_a_mode_that_is_none(key: str) -> None:
         from_federation(found)
 
 
-@pytest.mark.parametrize("pools", [None, [], "text", [{}], [7], [{"name": 7}]])
+@each_row("pools", [None, [], "text", [{}], [7], [{"name": 7}]])
 def test_pools_that_are_none(pools: Any) -> None:
     found = resource()
     found["spec"]["supernodes"]["pools"] = pools
@@ -451,8 +452,8 @@ def test_secrets_are_nowhere() -> None:
     assert "looks like a secret" in entries(parts)["supernodes.pools[cpu].env"]["why"]
 
 
-@pytest.mark.parametrize("field", ["containers", "initContainers"])
-@pytest.mark.parametrize("variable", [{"name": "AWS_SECRET_ACCESS_KEY", "value": "s3cr3t"}, {"name": "FROM", "value": "https://user:s3cr3t@data.example.com/"}])
+@each_row("field", ["containers", "initContainers"])
+@each_row("variable", [{"name": "AWS_SECRET_ACCESS_KEY", "value": "s3cr3t"}, {"name": "FROM", "value": "https://user:s3cr3t@data.example.com/"}])
 def test_secrets_of_further_containers_are_nowhere(field: str, variable: dict[str, str]) -> None:
     one = {"name": "fetch", "image": "example.com/fetch:1", "env": [variable]}
     found = resource(podTemplate={"spec": {field: [one]}})
@@ -470,7 +471,7 @@ def test_the_documentation_has_every_row() -> None:
         assert f"\n| `{row.name}` | {row.destination} |\n" in text, row.name
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r", "\x85", "\u2028"])
+@each_row("line_break", ["\n", "\r", "\x85", "\u2028"])
 def test_a_name_with_a_line_break_adds_no_variable(line_break: str) -> None:
     pool = {"name": f"a{line_break}injected: true{line_break}#", "podTemplate": {"spec": {"schedulerName": "other"}}}
     spec = {"mode": "StatefulSet", "isolationMode": "process", "supernodes": {"pools": [pool]}}
@@ -483,7 +484,7 @@ def test_a_name_with_a_line_break_adds_no_variable(line_break: str) -> None:
 WRONG: tuple[Any, ...] = (7, -1, True, "x", "", [], ["x"], [7], [[]], [{}], [{"name": 7}], [{"name": []}], [None], {}, {"a": 7}, {"a": []}, {7: "a"}, 1.5)
 
 
-@pytest.mark.parametrize("field", [one.name for one in FIELDS if one.name not in ("mode", "isolationMode", "supernodes.pools[].name")])
+@each_row("field", [one.name for one in FIELDS if one.name not in ("mode", "isolationMode", "supernodes.pools[].name")])
 def test_a_value_of_a_wrong_type_is_reported_with_its_field(field: str) -> None:
     """Whatever is in one field, the others are converted, and each has its line in the report."""
     for mode, value in itertools.product(("StatefulSet", "DaemonSet"), WRONG):
@@ -497,7 +498,7 @@ def test_a_value_of_a_wrong_type_is_reported_with_its_field(field: str) -> None:
         assert any(name.replace("pools[cpu]", "pools[]").startswith(field) or field.startswith(name) for name in names), (value, names)
 
 
-@pytest.mark.parametrize("argument", ["--serverappio-api-address=0.0.0.0:9091", "--executor=x", "--max-retries=1"])
+@each_row("argument", ["--serverappio-api-address=0.0.0.0:9091", "--executor=x", "--max-retries=1"])
 def test_options_that_the_superlink_does_not_take_are_left_out(argument: str) -> None:
     given = resource()
     given["spec"]["superlink"]["extraArgs"] = [argument, "--log-file=/tmp/log"]

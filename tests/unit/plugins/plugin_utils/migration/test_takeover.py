@@ -27,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.migration.operato
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
 from ansible_collections.federated.flower.tests.unit import operator_objects
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import site_of
 
 KEYS = [keypairs.make_supernode_key() for _number in range(4)]
@@ -86,7 +87,7 @@ def shared(*, arguments: list[str], **more: Any) -> dict[str, Any]:
 COUNTED = {"partition-id": "{index}"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pool", "entries"),
     [
         (shared(arguments=[f"{OPTION}=/keys/$FLOWER_INDEX"], nodeConfig=COUNTED), ["0", "1"]),
@@ -256,7 +257,7 @@ def test_says_what_becomes_of_the_database(superlink: dict[str, Any], claims: tu
     assert any(words in line and "empty database" in line for line in lines), lines
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "asked"),
     [(["--port=9092"], (9092, "")), ([], (8000, "")), (["--port", "9092", "--ssl-ca-certfile=/tls/ca.crt"], (9092, "/tls/ca.crt"))],
 )
@@ -370,7 +371,7 @@ def test_the_variables_name_a_federation() -> None:
     assert operator_federation.selected_federation("lab", "my.federation", "scenario") == ("lab", "my.federation")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "words"),
     [
         ((None, "lab"), "flower_takeover_federation is 'lab', and flower_takeover_namespace is not set"),

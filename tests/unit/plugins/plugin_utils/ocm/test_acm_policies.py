@@ -15,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.labels impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 ON = {"enabled": True, "monitor": True, "acm": True}
 SETTINGS = {"remediation": "inform", "labels": {"local-cluster": "true"}}
@@ -93,7 +94,7 @@ def test_it_is_bound_to_the_cluster_of_the_hub(rendered):
     assert {part["spec"]["remediationAction"] for part in parts([placement, policy, binding]).values()} == {"enforce"}
 
 
-@pytest.mark.parametrize(("settings", "changes", "words"), [
+@each_row(("settings", "changes", "words"), [
     (SETTINGS, {"metrics": {}}, "superlink_metrics: there is nothing for a policy"),
     (SETTINGS, {"metrics": {**ON, "monitor": False, "acm": False}}, "superlink_metrics: there is nothing for a policy"),
     ({**SETTINGS, "remediation": "Enforce"}, {}, "flower_acm_remediation: 'Enforce' is not one of inform, enforce"),
@@ -113,7 +114,7 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@each_row("name", VARIANTS)
 def test_every_object_of_the_baseline_is_taken_whole(name, ocm_addon_spec, schema_faults):
     objects = specs.ocm_policy_objects(ocm_addon_spec(**VARIANTS[name]))
     for item in [*objects, *parts(objects).values()]:

@@ -13,6 +13,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import clusters
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.managed_clusters import Question
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 # As a hub with OCM 1.x serves it: two nodes with GPUs, one of them partitioned, an add-on, a taint of the administrators.
 CLUSTER: dict[str, Any] = {
@@ -125,7 +126,7 @@ def test_gpus_are_those_that_can_be_allocated() -> None:
     assert (own["ocm_gpus"], own["ocm_gpu_resources"]) == (3, {"example.com/npu-2": 3})
 
 
-@pytest.mark.parametrize("spec", [None, {}, {"hubAcceptsClient": False}])
+@each_row("spec", [None, {}, {"hubAcceptsClient": False}])
 def test_a_cluster_that_has_just_been_made(spec: Any) -> None:
     bare: dict[str, Any] = {"metadata": {"name": "new"}, "spec": spec, "status": None}
     found = clusters.variables(bare)
@@ -136,7 +137,7 @@ def test_a_cluster_that_has_just_been_made(spec: Any) -> None:
     assert not clusters.is_accepted(bare)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("amount", "number"),
     [
         ("4", 4),
@@ -168,7 +169,7 @@ def test_hostile_text_stays_as_it_is() -> None:
     assert json.loads(json.dumps(found)) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("labels", "claims", "platform"),
     [
         ({}, {}, "kubernetes"),
@@ -184,12 +185,12 @@ def test_the_platform_of_a_managed_cluster(labels: dict[str, str], claims: dict[
     assert clusters.platform({}) == "kubernetes"
 
 
-@pytest.mark.parametrize("name", ["a", "site-1", "a.b.c", "1", "10.0.0.1", "local-cluster", "x" * 253, "Two_hubs-a"])
+@each_row("name", ["a", "site-1", "a.b.c", "1", "10.0.0.1", "local-cluster", "x" * 253, "Two_hubs-a"])
 def test_names_that_are_hosts(name: str) -> None:
     assert clusters.host_name_error(name, GROUPS) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "words"),
     [
         ("all", "the name of a group"),
@@ -221,7 +222,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"cluster_sets": ("a",)},
@@ -236,7 +237,7 @@ def test_another_question_has_another_key(change: dict[str, Any]) -> None:
     assert replace(Question(), **change).key(AUTH) != Question().key(AUTH)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "auth", [{}, {"kubeconfig": "/k"}, {**AUTH, "context": "b"}, {**AUTH, "impersonate_user": "u"}]
 )
 def test_another_hub_has_another_key(auth: dict[str, Any]) -> None:

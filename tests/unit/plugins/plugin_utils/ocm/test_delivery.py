@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     nodes_work,
 )
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
 HOSTILE = {
@@ -35,7 +36,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each_row("name", HOSTILE)
 def test_hostile_values_arrive_byte_for_byte(name, parsed_ocm_site):
     """Wherever a user's text may stand: as the engine leaves the template, and as it stands in the ManifestWork."""
     text = HOSTILE[name]

@@ -8,8 +8,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.action import supernode
 from ansible_collections.federated.flower.plugins.inventory import ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -17,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import checks, clusters
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 BOTH = ["membership", "flower_region"]
 
@@ -32,7 +31,7 @@ def rests(labels: dict[str, str], cluster_sets: list[str], compose: dict[str, st
 SET = {"cluster.open-cluster-management.io/clusterset": "oncology"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("labels", "sets", "by_labels"),
     [
         (SET, ["oncology"], False),
@@ -49,7 +48,7 @@ def test_membership(labels: dict[str, str], sets: list[str], by_labels: bool) ->
     assert rests(labels, sets) == ["membership"] * by_labels
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("compose", "by_labels"),
     [
         ({}, False),
@@ -72,7 +71,7 @@ def test_region(compose: dict[str, str], by_labels: bool) -> None:
 KNOWN = {"site": "site-a", "region": "eu"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("listed", "region", "record", "words"),
     [
         ([], "eu", None, []),

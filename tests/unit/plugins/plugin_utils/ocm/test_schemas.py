@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
 )
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import schemas_of
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import ocm_addon_objects
 
 OLD, NEW = "ocm-0.16.0", "ocm-1.2.1"
@@ -61,15 +62,15 @@ def of_a_site(spec: Any) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("name", [OLD, NEW])
-@pytest.mark.parametrize("changes", [{}, RICH, {"install": "Manual"}, {"create_namespace": False}])
+@each_row("name", [OLD, NEW])
+@each_row("changes", [{}, RICH, {"install": "Manual"}, {"create_namespace": False}])
 def test_the_add_on_is_taken_whole(name, changes, ocm_addon_spec, schema_faults):
     for item in ocm_addon_objects(ocm_addon_spec(**changes)):
         assert schema_faults(name, item) == []
 
 
-@pytest.mark.parametrize("name", [OLD, NEW])
-@pytest.mark.parametrize(
+@each_row("name", [OLD, NEW])
+@each_row(
     "changes", [{}, {"annotations": {"a": '{{X}} "quoted" \n 東京 🌷'}}, {"create_namespace": False}]
 )
 def test_what_a_site_gets_is_taken_whole(name, changes, parsed_ocm_site, schema_faults):
@@ -88,7 +89,7 @@ def test_what_a_release_knows(ocm_addon_spec):
 SET = "cluster.open-cluster-management.io/clusterset"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("selector", "text"),
     [
         (None, ""),
@@ -112,7 +113,7 @@ def test_text(selector: Any, text: str) -> None:
     assert api.selector_text(selector) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "text"),
     [
         (None, f"{SET}=one"),

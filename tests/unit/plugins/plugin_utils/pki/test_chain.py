@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates as pki
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import chain, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.pki.chain import ChainError
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
@@ -85,7 +86,7 @@ C4bVJuno4DAJBgcqhkjOPQQBA0gAMEUCIEAqLmGT8oAIMBD8AvpkUJ2gYbszk2YK
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("", "is empty"),

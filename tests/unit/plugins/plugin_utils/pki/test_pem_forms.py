@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certific
 )
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 CA = certificates.make_ca("root", datetime.timedelta(days=9))
@@ -88,7 +89,7 @@ def test_what_is_written_here_is_read_by_openssl(form: str, tmp_path: Path, want
     assert (own.certificate, own.key) == (CA.certificate, CA.key)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each_row("form", FORMS)
 def test_bundles_of_sites_hubs_and_tracking_servers_are_written_anew(form: str, parsed_site: Any, parsed_hub: Any, superlink_spec: Any) -> None:
     both = FORMS[form](CA.certificate + specs.CA)
     tracking = {"uri": "https://mlflow.example.com", "ca": both}
@@ -117,7 +118,7 @@ def test_a_secret_of_others_is_used_only_if_openssl_reads_it(form: str, tmp_path
             assert good or "superlink_certificate_secret: tls." in plan.faults[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pem", "words"),
     [
         ("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "cannot be read"),

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from kubernetes import client
 
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_objects import rights_objects
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 HOME = ROOT / "examples" / "backup-cronjob"
 SUBJECT = {"kind": "ServiceAccount", "name": "flower-backup", "namespace": "flower-backup"}
@@ -48,7 +48,7 @@ def faults(model: str, value: Any, at: str = "") -> list[str]:
     return found + [fault for key in value if key in names for fault in faults(kind.openapi_types[names[key]], value[key], f"{at}.{key}")]
 
 
-@pytest.mark.parametrize("item", OBJECTS, ids=lambda item: f"{item['kind']}-{item['metadata'].get('namespace', '')}")
+@each_row("item", OBJECTS)
 def test_kubernetes_knows_every_field(item):
     assert faults(f"V1{item['kind']}", item) == []
 

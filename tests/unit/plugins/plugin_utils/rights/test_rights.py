@@ -34,6 +34,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry im
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.read import ROOT
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SETTINGS = {
     "controller": {"kind": "ServiceAccount", "name": "flower-controller"},
@@ -413,7 +414,7 @@ def test_an_account_without_rights_is_not_created(supernode_spec):
     assert ("flower", "ann") not in accounts(site) and ("flower", "flower-controller") in accounts(site)
 
 
-@pytest.mark.parametrize(("delivery", "own_access"), [("direct", True), ("ocm", False), ("bundle", False)])
+@each_row(("delivery", "own_access"), [("direct", True), ("ocm", False), ("bundle", False)])
 def test_a_site_that_is_not_reached_directly_needs_no_rights(supernode_spec, delivery, own_access):
     action = object.__new__(ActionModule)
     outcomes = Outcomes(SimpleNamespace(), ["site-a"], 1)
@@ -486,7 +487,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@each_row("name", WRONG)
 def test_wrong_settings_are_named(name, supernode_spec):
     changes, words = WRONG[name]
     with pytest.raises(ClusterError) as caught:

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, partition_numbers, records
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 CA = certificates.make_ca("client CA", 3650 * DAY)
@@ -34,7 +35,7 @@ def publish(skew: float | None, record: dict[str, Any]) -> bool:
     return store.publish(SETTINGS, CA, foreseen=(partition_numbers.empty_book(), found))
 
 
-@pytest.mark.parametrize("skew", [None, 0.0, -290.0, 4000.0])
+@each_row("skew", [None, 0.0, -290.0, 4000.0])
 def test_a_list_that_is_valid_at_the_hub_is_signed(skew: float | None) -> None:
     assert publish(skew, REVOKED)
 

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation import c
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, partition_numbers, records
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 TOLD = clients.Settings("demo", "flower", "flower-ca", 90)
@@ -97,7 +98,7 @@ def test_a_good_certificate_stays():
     assert certify(record, request(key)) == (record, None)
 
 
-@pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it expired on")])
+@each_row(("days", "reason"), [(10, None), (50, "more than half"), (91, "it expired on")])
 def test_a_certificate_is_renewed_from_the_middle_of_its_lifetime_on(days, reason):
     key = keypairs.make_client_key()
     record = certified(key=key)

@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation import c
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority, trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 
@@ -54,7 +55,7 @@ def test_first_run_makes_everything_and_the_second_nothing(make):
     assert kept.certificates == made.certificates
 
 
-@pytest.mark.parametrize("length", [50, 51, 63])
+@each_row("length", [50, 51, 63])
 def test_a_long_name_of_a_federation_fits_its_certificates(make, length):
     want = dataclasses.replace(wanted(), federation="f" * length)
     secrets, _plan, _made = make(want)
@@ -133,7 +134,7 @@ def test_the_chain_verifies_for_names_and_addresses():
     assert certificates.describe(leaf.certificate)["names"] == ["2001:db8::1", "203.0.113.5", "hub.example"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("days", "before", "reason"),
     [
         (10, None, None),
@@ -187,7 +188,7 @@ def test_without_a_server_or_credentials_there_is_none(parsed_hub):
     assert internal_secrets.tracking_secrets(parsed_hub(tracking={"uri": "https://x"}), {}) == []
 
 
-@pytest.mark.parametrize("value", ["", "hünter2", "hunter2\n"])
+@each_row("value", ["", "hünter2", "hunter2\n"])
 def test_what_no_header_takes(parsed_hub, value):
     spec = parsed_hub(tracking={"uri": "https://x"}, tracking_credentials=["token"])
     with pytest.raises(ClusterError, match="superlink_tracking_credentials: token") as raised:

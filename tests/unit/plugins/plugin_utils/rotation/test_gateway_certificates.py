@@ -7,14 +7,13 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.gateway_certificates import Gateway
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -52,7 +51,7 @@ def test_the_next_certificate_is_tried_under_each_name_but_addresses():
     ]
 
 
-@pytest.mark.parametrize("changed", [{"tls.crt": "x"}, {"tls.key": NEW.key}, {"tls.crt": ""}])
+@each_row("changed", [{"tls.crt": "x"}, {"tls.key": NEW.key}, {"tls.crt": ""}])
 def test_a_certificate_that_someone_damaged_is_none(changed):
     own = {**gateway_certificates.issue(OLD, ["more.example"], DAY), **changed}
     assert gateway_certificates.leaf_facts(own, STATE, [], "5e", NOW) == machine.Leaf(served="5e")
@@ -111,7 +110,7 @@ def test_files_that_are_taken() -> None:
     assert hub.asked == [("flower", "superlink-0", "gateway", ["haproxy", "-c", "-f", "/etc/gw/haproxy.cfg"])]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "words"),
     [
         (ExecResult(b"", ALERT, 1), "unable to load certificate from file '/certs/tls.pem'. [ALERT]"),

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_checks import SiteNames
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 FIXED = "superlink.flower.flower.internal"
 IP, DNS = "203.0.113.5:9092", "hub.example:9092"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "address", "sites", "found"),
     [
         ({}, DNS, [SiteNames("a"), SiteNames("b")], {"hub.example": "a, b"}),
@@ -63,7 +62,7 @@ def test_needed(parsed_hub, changes, address, sites, found):
 ROUTED, OWN = "superlink-flower.apps.example", "flower.example"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "address", "site", "fault"),
     [
         # The variables of the hub. The host that OpenShift generated, and the only DNS name of a company's certificate.

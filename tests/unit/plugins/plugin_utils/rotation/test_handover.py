@@ -22,6 +22,12 @@ OLD, NEW = (certificates.make_ca(name, 99 * DAY) for name in ("old", "new"))
 OLD_LEAF, NEW_LEAF = (certificates.issue(ca, "hub", ["hub.example"], 50 * DAY) for ca in (OLD, NEW))
 
 
+@pytest.fixture(autouse=True)
+def a_clock_that_stands(monkeypatch):
+    """Much time may pass between the import of this file and a test."""
+    monkeypatch.setattr(certificates, "_now", lambda: NOW.replace(microsecond=0))
+
+
 def plan(name="new", leaf=NEW_LEAF, trust=NEW.certificate, **more):
     objects = [secret("demo", "flower", name, {"tls.crt": leaf.certificate}, application="superlink")]
     return Plan(name, "", "", "", secrets=objects, certificate=leaf.certificate, trust=trust, **more)

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import machine
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
 HOUR = datetime.timedelta(hours=1)
@@ -196,7 +197,7 @@ def points() -> int:
     return 10**6 - controller.lives
 
 
-@pytest.mark.parametrize("lives", range(points() + 1))
+@each_row("lives", range(points() + 1))
 def test_killed_after_any_write_the_next_run_comes_to_the_same_end(lives):
     world = World()
     try:
@@ -207,7 +208,7 @@ def test_killed_after_any_write_the_next_run_comes_to_the_same_end(lives):
     ended(world)
 
 
-@pytest.mark.parametrize("lives", range(points() + 1))
+@each_row("lives", range(points() + 1))
 def test_site_yml_between_any_two_writes_disturbs_nothing(lives):
     world = World()
     try:
@@ -221,7 +222,7 @@ def test_site_yml_between_any_two_writes_disturbs_nothing(lives):
     ended(world)
 
 
-@pytest.mark.parametrize("lives", range(points() + 1))
+@each_row("lives", range(points() + 1))
 def test_a_site_that_is_down_holds_the_machine_and_is_named(lives):
     """Wherever it goes down, what is served stays what it trusts; when it is back, the next run ends."""
     world = World()
@@ -325,7 +326,7 @@ def test_the_outlook_is_what_happens():
     assert [step.name for step in waits] == FULL[: FULL.index("drop")] + ["wait"]
 
 
-@pytest.mark.parametrize("lives", range(points()))
+@each_row("lives", range(points()))
 def test_the_outlook_from_anywhere_is_what_happens(lives):
     world = World()
     with pytest.raises(Killed):
@@ -382,7 +383,7 @@ def test_the_key_of_the_old_ca_goes_with_its_office():
     assert state.switched == NOW and state.started == NOW
 
 
-@pytest.mark.parametrize("change", [lambda s: ca.begin(s, NEW, NOW), lambda s: ca.switch(s, NOW), ca.drop, ca.finish])
+@each_row("change", [lambda s: ca.begin(s, NEW, NOW), lambda s: ca.switch(s, NOW), ca.drop, ca.finish])
 def test_a_step_out_of_its_phase_is_refused(change):
     phases = [ca.State(Authority(OLD))]
     for step in (lambda s: ca.begin(s, NEW, NOW), lambda s: ca.switch(s, NOW), ca.drop):
@@ -397,7 +398,7 @@ def test_a_step_out_of_its_phase_is_refused(change):
     assert refused == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "words"),
     [
         ({}, "no tls.crt"),

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import site_proof
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
@@ -54,7 +53,7 @@ def test_places_of_pods(parsed_site):
     assert site_proof.is_running(pod(spec)) and not site_proof.is_running(pod(spec, state="waiting"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("held", "stale"),
     [
         ({}, False),
@@ -85,7 +84,7 @@ def test_only_what_all_accept_is_accepted():
     assert trouble == "supernode-cpu-1, certificate b2 (next): the sidecar got no answer from the hub (503)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pods", "words"),
     [
         ([said("0", now={"serial": "a1"})], "cpu/1 has no running pod"),
@@ -128,7 +127,7 @@ def test_the_table():
     assert site_proof.handshake_table([], []) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "cells"),
     [
         ({}, {}, ["-", "-", "not tested", "not tested"]),  # the rotation was interrupted before it was asked

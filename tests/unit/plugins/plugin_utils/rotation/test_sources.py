@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import certificate_checks, certificate_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.certificate_plan import Wanted
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -27,6 +28,12 @@ NOTHING = dict.fromkeys(("ca_certificate", "ca_key", "certificate", "certificate
 CA = certificates.make_ca("own ca", 99 * DAY)
 LEAF = certificates.issue(CA, "hub", ["hub.example"], 9 * DAY)
 OTHER_CA = certificates.make_ca("other ca", 99 * DAY)
+
+
+@pytest.fixture(autouse=True)
+def a_clock_that_stands(monkeypatch):
+    """Much time may pass between the import of this file and a test."""
+    monkeypatch.setattr(certificates, "_now", lambda: NOW.replace(microsecond=0))
 
 
 def secret(name, namespace="flower", **data):
@@ -162,7 +169,7 @@ def test_a_handed_in_intermediate_brings_its_root(parsed_hub):
     assert "superlink_ca_bundle" in fault and "CN=root" in fault
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("certificate_", "key", "words"),
     [
         (CA.certificate, "", "superlink_ca_key is empty"),
@@ -197,7 +204,7 @@ def test_a_secret_as_it_is(parsed_hub):
     assert "superlink_ca_bundle" in faults(made)[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "words"),
     [
         (None, "there is no Secret 'mine' in namespace flower"),
@@ -232,7 +239,7 @@ def test_values_become_a_secret(parsed_hub):
     assert plan(values(parsed_hub, later), there).reasons == ["superlink-gateway-tls: it differed"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("issued", "changes", "words"),
     [
         (LEAF, {"certificate_key": CA.key}, "superlink_certificate_key belongs to another certificate"),
@@ -357,7 +364,7 @@ def test_names_lifetime_and_patches_reach_the_certificate(parsed_hub):
     assert (spec["duration"], spec["renewBefore"]) == ("60s", "90m")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("there", "words"),
     [
         ([], "Issuer 'ours' does not exist in namespace flower; there are: none"),

@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine, targets
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -42,7 +43,7 @@ def test_nothing_is_due_at_first():
     assert targets.decide("due", inputs()) == ({}, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "kind", "words"),
     [
         ({"now": NOW + 46 * DAY}, "leaf", "more than half"),
@@ -68,7 +69,7 @@ def test_what_is_due_and_why(changes, kind, words):
     assert re.search(words, todo[kind]), todo
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "words"),
     [({"tls.crt": ""}, "its certificate is empty"), ({"tls.key": ""}, "its private key is empty"), ({"tls.key": OTHER.key}, "belongs to another")],
 )
@@ -84,7 +85,7 @@ def test_a_leaf_of_a_ca_that_changes_is_left_to_the_change():
     assert list(targets.decide("due", inputs(state=state))[0]) == ["ca"]
 
 
-@pytest.mark.parametrize("phase", [ca.ADDING, ca.SWITCHED, ca.DROPPING])
+@each_row("phase", [ca.ADDING, ca.SWITCHED, ca.DROPPING])
 def test_a_leaf_is_renewed_by_its_age_while_a_site_holds_up_the_change_of_the_ca(phase):
     state = ca.begin(ca.State(Authority(OTHER if phase != ca.ADDING else CA_)), CA_ if phase != ca.ADDING else OTHER, NOW)
     state = state if phase == ca.ADDING else ca.switch(state, NOW)
@@ -96,7 +97,7 @@ def test_a_leaf_is_renewed_by_its_age_while_a_site_holds_up_the_change_of_the_ca
     assert refused is None and list(todo) == ["leaf", "ca"] and "more than half" in todo["leaf"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"leaf": gateway_certificates.issue(OTHER, NAMES, 90 * DAY)},  # the next step issues one of the current CA
@@ -111,7 +112,7 @@ def test_a_leaf_that_the_current_ca_did_not_or_cannot_sign_is_left_to_the_change
     assert list(targets.decide("due", inputs(**{**given, **facts, **changes}))[0]) == ["ca"]
 
 
-@pytest.mark.parametrize("kind", targets.KINDS)
+@each_row("kind", targets.KINDS)
 def test_what_is_asked_for_is_done_though_it_is_not_due(kind):
     todo, refused = targets.decide(kind, inputs())
     assert todo == {kind: targets.ASKED} and refused is None
@@ -122,7 +123,7 @@ def test_what_is_open_is_completed_and_not_begun_again():
     assert "was started" in targets.decide("ca", inputs(state=state))[0]["ca"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "kind", "words"),
     [
         ({"source": "existing", "state": None}, "leaf", "Secret superlink-gateway-tls is provided by you"),
@@ -145,8 +146,8 @@ def test_what_others_renew_is_never_due(source):
     assert targets.decide("due", inputs(source=source, state=None, now=NOW + 89 * DAY))[0] == {}
 
 
-@pytest.mark.parametrize("kind", ["leaf", "ca"])
-@pytest.mark.parametrize(
+@each_row("kind", ["leaf", "ca"])
+@each_row(
     "changes",
     [
         {"secret": "corporate", "state": None},

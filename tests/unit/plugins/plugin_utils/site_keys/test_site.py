@@ -11,6 +11,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import nodes, pod_health
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def plan(pools, live=(), dead=(), client=""):
@@ -147,7 +148,7 @@ def near(*terms):
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operator", "values", "chosen"),
     [
         ("In", ["x", "y"], "ab"), ("NotIn", ["x"], "bcd"), ("Exists", [], "abd"), ("DoesNotExist", [], "c"),

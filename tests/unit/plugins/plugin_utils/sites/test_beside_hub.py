@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SERVER = "https://hub.example.com:6443"
 LOCAL = {"metadata": {"labels": {"local-cluster": "true"}}}
@@ -56,7 +57,7 @@ def behind(site: Site, hub: Hub) -> ocm.Backend:
     return way
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cluster", "given", "sets"),
     [
         (LOCAL, {}, False),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -66,7 +67,7 @@ class Ledger:
         self.records: dict[str, records.Record] = {}
 
     def read_bundle(self, site: str) -> dict[str, Any]:
-        return copy.deepcopy(self.bundles.get(site, {}))
+        return json.loads(json.dumps(self.bundles.get(site, {})))
 
     def change_bundle(self, site: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
         self.bundles[site] = json.loads(json.dumps(change(self.read_bundle(site))))
@@ -217,11 +218,28 @@ def scene(tmp_path: Path, supernode_spec: Callable[..., dict[str, Any]]) -> Scen
     return Scene(tmp_path / "here", supernode_spec)
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """What there is of a site that has joined, for C(joined)."""
+    return SimpleNamespace(folder=tmp_path_factory.mktemp("joined"), state=None)
+
+
 @pytest.fixture
-def joined(scene: Scene) -> Scene:
-    scene.deploy()
-    assert scene.answer(scene.job()) == ""
-    scene.deploy()
+def joined(kept: SimpleNamespace, supernode_spec: Callable[..., dict[str, Any]]) -> Scene:
+    """A site that has joined: it does so once, and each test begins with a copy of that."""
+    here, stored = kept.folder / "here", kept.folder / "stored"
+    shutil.rmtree(here, ignore_errors=True)
+    scene = Scene(here, supernode_spec)
+    if kept.state is None:
+        scene.deploy()
+        assert scene.answer(scene.job()) == ""
+        scene.deploy()
+        shutil.copytree(here, stored)
+        kept.state = scene.ledger.bundles, scene.ledger.records, scene.live, scene.made, scene.printed, scene.run.notes
+    else:
+        shutil.copytree(stored, here, dirs_exist_ok=True)
+    state = copy.deepcopy(kept.state)
+    scene.ledger.bundles, scene.ledger.records, scene.live, scene.made, scene.printed, scene.run.notes = state
     return scene
 
 

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import (
     namespace_inspection,
     removing,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
 
@@ -80,7 +81,7 @@ def test_a_site_of_this_hub_is_no_stranger() -> None:
     assert owners.other_deployment_error(parent(**wanted), owners.deployment_notes("flower", "site-a")) == "", "nobody asked the hub"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wanted, words",
     [
         (owners.deployment_notes("other", "site-a", "1"), "another federation, flower"),
@@ -114,7 +115,7 @@ def test_a_namespace_with_nothing_of_others() -> None:
     assert namespace_contents.words([], owners.PART_HUB) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "strange",
     [
         named("ConfigMap", "theirs"),
@@ -156,7 +157,7 @@ OF_SITE = {proof.INSTANCE: "flower", "app.kubernetes.io/name": "supernode"}
 WRITTEN = [{"manager": "federated.flower"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "goes"),
     [
         (named("PersistentVolumeClaim", "data-superlink-0", selector("flower", "superlink")), True),
@@ -183,7 +184,7 @@ CLAIM = identity("PersistentVolumeClaim", "dataset-ct")
 NAMESPACE = identity("Namespace", "flower")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("going", "one", "claims", "added"),
     [
         ([CLAIM], volume(), [CLAIM], ["PersistentVolume"]),

@@ -15,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct, direct_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site, StepResult
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 CHANGED = {"kind": "ConfigMap", "name": "supernode-sidecar", "change": "changed"}
 REFUSED = {"error": "the sidecar got no answer from the hub (503)"}
@@ -80,7 +81,7 @@ def test_without_the_right_nobody_is_asked(parsed_site):
     assert fault == "" and "is not known: the right to exec in it is missing" in warning and not cluster.asked
 
 
-@pytest.mark.parametrize(("change", "check"), [("unchanged", False), ("created", False), ("changed", True)])
+@each_row(("change", "check"), [("unchanged", False), ("created", False), ("changed", True)])
 def test_nobody_is_asked_where_running_sidecars_keep_what_they_have(parsed_site, change, check):
     cluster = Moved()
     assert way_of_site(parsed_site, cluster, {**CHANGED, "change": change}, check=check).connectivity_error() == ("", "")

@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners, proof
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_contents, removing
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 Object = dict[str, Any]
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
@@ -133,7 +134,7 @@ def test_what_belonged_to_pods_that_are_gone_does_not_count() -> None:
 LEASE = {"kind": "Lease", **there("skupper-site-leader")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("objects", "stay"),
     [
         ([], []),  # its Site is gone
@@ -168,7 +169,7 @@ def test_a_claim_of_a_statefulset_of_ours(one: Object) -> None:
     assert namespace_contents.others([one], "flower", other) == [one] and "it also contains" in namespace_contents.words([one], other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "one",
     [
         claim("data-hospital-superlink-0", **OPERATOR),
@@ -223,8 +224,8 @@ def binding(name: str, *subjects: tuple[str, str]) -> Object:
     return {"metadata": {"name": name, "labels": {**OURS, "app.kubernetes.io/component": "rights"}}, "subjects": who}
 
 
-@pytest.mark.parametrize("name", ["flower", "flower-ca"])
-@pytest.mark.parametrize(
+@each_row("name", ["flower", "flower-ca"])
+@each_row(
     ("subjects", "stays"),
     [
         ([("flower-ca", "flower-controller")], True),

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DESIRED = {
     "apiVersion": "v1",
@@ -41,7 +42,7 @@ class Hubs:
 RECORD = labels.record_labels("demo", "superlink", "clients")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("namespace", "federation", "allowed", "warned"),
     [("lab", "demo", True, True), ("flower", "demo", True, False), ("lab", "other", True, False), ("lab", "demo", False, False)],
 )

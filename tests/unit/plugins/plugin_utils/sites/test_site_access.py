@@ -21,9 +21,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry im
     sites_with,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import SiteBackend
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "way"),
     [
         ({}, SiteAccess("direct", "controller", "direct")),
@@ -36,7 +37,7 @@ def test_defaults(variables: dict[str, str], way: SiteAccess) -> None:
     assert access_of(variables) == way
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "words"),
     [
         ({"flower_delivery": "mail"}, "flower_delivery: 'mail' is not one of direct, ocm, bundle"),
@@ -65,7 +66,7 @@ def test_wrong_words(variables: dict[str, object], words: str) -> None:
         access_of(variables)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "variables",
     [
         {"supernode_delivery": "direct", "supernode_key_source": "controller", "supernode_connectivity": "direct"},
@@ -98,7 +99,7 @@ def parameters(function: object) -> list[tuple[str, object, object]]:
     return [(one.name, one.kind, one.default) for one in found if one.name != "self"]
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
+@each_row("delivery", DELIVERIES)
 def test_every_delivery_is_called_alike(delivery: str) -> None:
     module = importlib.import_module(f"{SiteBackend.__module__.rpartition('.')[0]}.{DELIVERIES[delivery].module}")
     methods = {name: one for name, one in vars(SiteBackend).items() if inspect.isfunction(one) and not name.startswith("_")}

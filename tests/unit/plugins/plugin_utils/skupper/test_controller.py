@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply import appl
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, controller
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 WRITTEN = [{"manager": "federated.flower", "operation": "Apply"}]
 MEMBER = {applyset.PART_OF: applyset.set_id("skupper-controller", "skupper")}
@@ -57,7 +58,7 @@ def test_manifests_are_placed_as_kubectl_would(site_spec):
     assert controller.release(deployment) == "2.2.1" and controller.image(deployment).endswith("controller:2.2.1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "checksum", "said"),
     [
         (MANIFESTS, "sha256:" + "0" * 64, "not sha256:0000"),
@@ -214,7 +215,7 @@ COPIED = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "marked"),
     [(None, True), ({"metadata": MARKED}, True), ({"metadata": {"name": "skupper"}}, False)],
 )
@@ -225,7 +226,7 @@ def test_a_namespace_that_was_there_is_not_marked(live, marked):
     assert SPACE["metadata"]["labels"] == {"a": "b"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("live", "goes"),
     [
         ({"metadata": {**MARKED, "managedFields": WRITTEN}}, True),

@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, links, site_plan
 from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
 YEARS = datetime.timedelta(days=1825)
@@ -283,7 +284,7 @@ def test_a_listener_of_someone_else_that_does_the_same(parsed_listener):
     assert plan.adopted["metadata"]["name"] == "theirs" and not plan.fault
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "said"),
     [
         (listener(port=9443), "Set skupper_listener_port to 9443"),

@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import links, network, state
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 BEFORE, AFTER = "2026-11-22T10:00:00Z", "2026-11-22T11:00:00Z"
 UP = {"name": "flower-hub-skupper-router", "operational": True, "remoteSiteId": "uid-of-hub", "remoteSiteName": "hub"}
@@ -24,7 +25,7 @@ def site(*listed, at=AFTER, of="uid-of-site-a"):
     return made(given.site(network=[record]), at)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("link_at", "own", "good"),
     [
         (AFTER, site(at=BEFORE), True),

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import datetime
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_report import fleet_report
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_table import fleet_table
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
 MONTH = datetime.timedelta(days=30)
@@ -70,7 +69,7 @@ def test_all_is_well():
     assert seen["certificates"][0]["kind"] == rotation_plan.CA
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seen", "site", "said"),
     [
         ({}, joined(), "hub hub: there is no Skupper site"),

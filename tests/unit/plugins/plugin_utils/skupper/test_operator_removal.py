@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.action import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 CSV = "skupper-operator.v2.1.1"
 HOME = "openshift-operators"
@@ -70,7 +71,7 @@ def absent(site_spec: Any, cluster: OpenShift, **spec: str) -> tuple[list[tuple[
 SET, WHOLE = ("set", controller.NAME), [("Subscription", controller.PACKAGE), ("ClusterServiceVersion", CSV), ("set", controller.NAME)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cluster", "removed"),
     [
         (OpenShift(), WHOLE),  # the Subscription first, or it would be installed again; the record last, or a second run would not know of it

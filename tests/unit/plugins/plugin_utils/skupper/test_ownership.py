@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import ownership, site_plan
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SKUPPER = "skupper.io"
 
@@ -31,7 +32,7 @@ SITE_ENDS = record("skupper-listener", "Listener")
 BARE = record("skupper-listener")  # the Listener is someone else's
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("records", "own", "end"),
     [
         ([None, None, None], False, ""),
@@ -113,7 +114,7 @@ def act(part: str, cluster: Cluster, host: str = "site-x", **options: Any) -> An
     return action.execute(params, {})
 
 
-@pytest.mark.parametrize("part", ["site", "listener", "link"])
+@each_row("part", ["site", "listener", "link"])
 def test_leaving_the_network_removes_nothing_of_the_hub(
     part: str, site_spec: Any, listener_spec: Any, link_spec: Any
 ) -> None:

@@ -15,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import links
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def test_a_link_that_gets_a_proxy_is_recreated(parsed_link):
@@ -25,7 +26,7 @@ def test_a_link_that_gets_a_proxy_is_recreated(parsed_link):
     assert links.outlived(parsed_link(), own) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("secret", "words"),
     [
         (None, "Secret flower/site-proxy, the proxy of the link .skupper_link_proxy_secret., does not exist"),

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import common_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import skupper_requirements, state
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 LABELS = tuple(f"pod-security.kubernetes.io/{mode}" for mode in ("audit", "enforce", "warn"))
 SPEC = NetworkSiteSpec(namespace="flower", pod_security="auto")
@@ -33,7 +32,7 @@ def live(level="restricted", *, ours=True):
     return {"metadata": {"name": "flower", "labels": labels}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "levels"),
     [
         ({"pod_security": "auto"}, ["restricted"] * 3),
@@ -57,7 +56,7 @@ def test_another_namespace_of_the_hub_has_no_routers(parsed_hub):
     assert spec.beside(spec.namespace) == spec
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "item", "changes"),
     [
         (SPEC, live(), True),
@@ -74,7 +73,7 @@ def test_only_a_namespace_of_ours_is_changed_and_only_when_nobody_said_otherwise
     assert ("From now on it enforces baseline" in skupper_requirements.level_warning(spec, item, running=False)) is changes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("level", "said", "hopeless"),
     [
         ("restricted", "Set flower_pod_security to auto or baseline", True),

@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import datetime
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import links, state
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SPEC = LinkSpec.parse({"cluster": "site-a", "mode": "token", "name": "flower-hub"})
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.timezone.utc)
 SERVICE = {"metadata": {"name": "skupper-router"}, "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {}}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("conditions", "access", "said", "hopeless"),
     [
         ([], "", "no controller has processed it", False),
@@ -124,7 +123,7 @@ def test_a_certificate_needs_its_secret():
     assert state.certificate(foreign, full).failed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("grant", "what"),
     [
         (given.grant(), state.USABLE),
@@ -143,7 +142,7 @@ def test_a_grant_is_ready_for_ever_but_not_of_use(grant, what):
 FAILED = "Controller got failed response: "
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "do", "why"),
     [
         ("", links.WAIT, "not tried it yet"),

@@ -26,6 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain 
     verify,
 )
 from ansible_collections.federated.flower.tests.unit.audit_hub import Hub
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 PREVIOUS = json.loads(Path(__file__).with_name("previous_release.json").read_text(encoding="ascii"))["objects"]
 KEY = {"pool": "gpu", "name": "supernode-gpu-0", "node_id": "17", "fingerprint": "SHA256:abc"}
@@ -125,7 +126,7 @@ def test_several_attempts_belong_to_one_leaving() -> None:
     assert "    failed: lab: https://lab:6443 does not answer\n" in page(*contents)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "contents",
     [
         [],

@@ -36,6 +36,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain 
     verify,
 )
 from ansible_collections.federated.flower.tests.unit.audit_hub import MIB, Hub
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 #: What the release before wrote: three ConfigMaps with 14 entries, among them one in three parts, one of a run that was killed, and a
 #: shortened fact. Its ConfigMaps were full at 6 KiB, so that the file is small.
@@ -95,8 +96,8 @@ def test_an_export_has_the_lines_of_the_previous_release() -> None:
     )
 
 
-@pytest.mark.parametrize("added", [0, 2])
-@pytest.mark.parametrize("number", [1, 2, 3])
+@each_row("added", [0, 2])
+@each_row("number", [1, 2, 3])
 def test_a_trail_that_was_truncated_or_altered_is_found(number: int, added: int) -> None:
     hub = previous()
     if added:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.state import site_indexes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.site_indexes import Files
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def record(site: str, **pools: list[str]) -> dict[str, Any]:
@@ -62,7 +61,7 @@ def test_holders() -> None:
     assert site_indexes.datasets_of(INDEX, "b") == {} == site_indexes.datasets_of({}, "a")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "online", "missing"),
     [
         (["ct"], ["1", "2", "3"], []),
@@ -90,7 +89,7 @@ def test_changes_are_facts_for_the_audit_trail() -> None:
     assert site_indexes.changes({"cpu": ["ct"]}, {"cpu": ["ct"]}) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "index",
     [
         [], {"a": []}, {"a": {"cpu": {}}}, {"a": {"cpu": {"datasets": [], "nodes": None}}},

@@ -7,11 +7,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.state import forgetting
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 FLEET = [f"site-{number}" for number in range(40)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "names"),
     [
         (None, []),
@@ -28,7 +29,7 @@ def test_names_are_a_list_or_a_text_with_commas(given, names):
     assert forgetting.names(given) == names
 
 
-@pytest.mark.parametrize("given", [True, "true", "True", "yes", "all", 1, {"site-b": True}, [True], ["site-b", "all"]])
+@each_row("given", [True, "true", "True", "yes", "all", 1, {"site-b": True}, [True], ["site-b", "all"]])
 def test_who_names_nobody_is_refused_with_the_way_out(given):
     with pytest.raises(ValueError, match="-e flower_forget_sites=site-b,site-c"):
         forgetting.names(given)
@@ -52,7 +53,7 @@ def test_an_empty_inventory_is_refused():
     assert forgetting.forget_error(["site-a"], ["site-a", "site-b"], [], 1) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("count", "bound", "refused"), [(2, None, True), (1, None, False), (3, 3, False), (3, 2, True)]
 )
 def test_more_than_half_is_refused_without_a_bound(count, bound, refused):

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
     Head,
@@ -17,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain 
     seal,
     verify,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 COUNT = 6
 
@@ -57,7 +56,7 @@ def test_a_whole_chain():
     assert verdict.entries == entries and verdict.head == head(entries)
 
 
-@pytest.mark.parametrize("at", range(COUNT))
+@each_row("at", range(COUNT))
 def test_altered_entry(at):
     entries = made()
     good = head(entries)
@@ -69,7 +68,7 @@ def test_altered_entry(at):
     assert verdict.entries == entries[:at] and verdict.doubtful == entries[at:]
 
 
-@pytest.mark.parametrize("at", range(COUNT))
+@each_row("at", range(COUNT))
 def test_altered_entry_with_a_hash_that_fits(at):
     entries = made()
     good = head(entries)
@@ -81,7 +80,7 @@ def test_altered_entry_with_a_hash_that_fits(at):
         assert fault == f"entry {COUNT} does not match the head record: one of the two was altered"
 
 
-@pytest.mark.parametrize("at", range(COUNT))
+@each_row("at", range(COUNT))
 def test_missing_entry(at):
     entries = made()
     good = head(entries)
@@ -100,7 +99,7 @@ def test_cut_off():
     assert "no valid head record" in verify(lines(entries), None).fault
 
 
-@pytest.mark.parametrize("at", range(COUNT))
+@each_row("at", range(COUNT))
 def test_repeated_and_moved_entries(at):
     entries = made()
     good = head(entries)
@@ -115,7 +114,7 @@ def test_repeated_and_moved_entries(at):
         )
 
 
-@pytest.mark.parametrize("at", range(COUNT))
+@each_row("at", range(COUNT))
 def test_inserted_entry(at):
     """Whoever inserts an entry has to number and chain all later ones anew; up to the first that was not, it looks good."""
     entries = made()
@@ -135,7 +134,7 @@ def test_written_anew_as_a_whole_is_found_by_an_anchor_only():
     assert verify(lines(forged), head(forged), [noted]).fault.startswith(f"no entry has the anchor hash {noted}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -180,7 +179,7 @@ def test_head_record_that_is_behind():
     assert "entry 5 does not match the head record" in verify(lines(entries), Head(5, "0" * 64)).fault
 
 
-@pytest.mark.parametrize("cut", range(1, COUNT + 1))
+@each_row("cut", range(1, COUNT + 1))
 def test_exported_file_that_was_cut_off(cut):
     entries = made()
     found = export(lines(entries), head(entries))[:-cut]

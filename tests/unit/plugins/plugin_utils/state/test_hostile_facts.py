@@ -15,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state import audi
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Refused, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
 from ansible_collections.federated.flower.tests.unit.audit_hub import MIB, Hub
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 KEY = {"keys": [{"change": "registered", "fingerprint": "SHA256:a"}]}
 
@@ -42,7 +43,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("facts", HOSTILE.values(), ids=HOSTILE.keys())
+@each_row("facts", HOSTILE.values())
 def test_the_trail_has_the_entries_of_all_sites(facts: dict[str, Any]) -> None:
     hub = Hub()
     parts = audit_notes.in_parts(entry(**{"site-a": KEY, "site-hostile": facts, "site-z": KEY}))
@@ -77,8 +78,8 @@ def test_failed_hosts_are_divided_as_well() -> None:
     assert parts[-1]["sites"] == {"a": KEY} and all("sites" in part for part in parts)
 
 
-@pytest.mark.parametrize("status", [400, 403, 413, 422])
-@pytest.mark.parametrize("place", [0, 1, 2])
+@each_row("status", [400, 403, 413, 422])
+@each_row("place", [0, 1, 2])
 def test_a_part_that_the_hub_refuses_loses_no_other_one(status: int, place: int) -> None:
     hub = Hub("hostile", status)
     contents = [{"id": f"{number}", "sites": {f"site-{number}": KEY}} for number in range(2)]

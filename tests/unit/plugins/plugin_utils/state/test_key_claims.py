@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import base64
 
-import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.state import key_claims, records
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 GOOD = keypairs.supernode_public_key(keypairs.make_supernode_key())
 
@@ -31,14 +31,14 @@ def off_the_curve():
     return f"{kind} {base64.b64encode(bytes(raw)).decode()}"
 
 
-@pytest.mark.parametrize("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()], ids=lambda curve: curve.name)
+@each_row("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()])
 def test_keys_on_the_curves_of_openssh_are_taken(curve):
     line = openssh(ec.generate_private_key(curve).public_key())
     assert key_claims.claim_errors({"site-a": [claim(line)]}, {}) == {}
     assert keypairs.check_supernode_key(line + " someone@somewhere") == line
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "ecdsa-sha2-nistp384 AAAA",
@@ -50,7 +50,6 @@ def test_keys_on_the_curves_of_openssh_are_taken(curve):
         "",
         "ecdsa-sha2-nistp384 ü",
     ],
-    ids=["short", "cut", "off-the-curve", "ed25519", "wrong-curve", "type-alone", "empty", "not-ascii"],
 )
 def test_a_malformed_key_is_refused_for_its_site_alone(line):
     bad = {"pool": "cpu", "name": "1", "public_key": line, "fingerprint": "SHA256:x"}

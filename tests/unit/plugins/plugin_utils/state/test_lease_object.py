@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import datetime
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners, proof
 from ansible_collections.federated.flower.plugins.plugin_utils.state import lease_object as record
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 UTC = datetime.timezone.utc
 NOON = datetime.datetime(2026, 11, 22, 12, 0, 0, 250000, UTC)
@@ -66,12 +65,12 @@ def test_times_are_written_in_utc_whatever_zone_they_are_given_in():
     assert record.taken(None, "flower", "study", JANE, there) == record.taken(None, "flower", "study", JANE, NOON)
 
 
-@pytest.mark.parametrize(("seconds", "ended"), [(0, False), (61, False), (63, True), (-3600, False)])
+@each_row(("seconds", "ended"), [(0, False), (61, False), (63, True), (-3600, False)])
 def test_it_ends_by_the_hubs_clock(seconds, ended):
     assert (record.seconds_left(lease(), after(seconds)) <= 0) is ended
 
 
-@pytest.mark.parametrize(("duration", "seconds"), [(300, 302), (30, 32), (None, 62)])
+@each_row(("duration", "seconds"), [(300, 302), (30, 32), (None, 62)])
 def test_it_lasts_as_long_as_its_holder_said(duration, seconds):
     """A run of the first releases says 30 s."""
     assert record.seconds_left(lease(leaseDurationSeconds=duration), after(0)) == seconds
@@ -81,7 +80,7 @@ def test_one_without_a_holder_is_free():
     assert record.seconds_left(lease(holderIdentity=""), after(1)) <= 0
 
 
-@pytest.mark.parametrize("text", [None, "", "yesterday"])
+@each_row("text", [None, "", "yesterday"])
 def test_times_that_nobody_can_read_do_not_hold_it(text):
     odd = lease(renewTime=text, acquireTime=text)
     assert record.since(odd) == ""

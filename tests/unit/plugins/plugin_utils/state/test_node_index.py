@@ -8,9 +8,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.state import site_indexes
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def record(site: str, region: str | None = None, **pools: list[str]) -> dict[str, Any]:
@@ -76,7 +75,7 @@ def test_supernodes_that_serve_with_keys_that_leave_have_a_site() -> None:
     assert site_indexes.sites_by_node(site_indexes.updated_nodes(INDEX, {"a": found})) == {"1": "a", "7": "a", "3": "a"}
 
 
-@pytest.mark.parametrize("path", [("sites",), ("sites", "a"), ("sites", "a", "cpu"), ("regions",), ("regions", "a")])
+@each_row("path", [("sites",), ("sites", "a"), ("sites", "a", "cpu"), ("regions",), ("regions", "a")])
 def test_a_damaged_index_is_noticed(path: tuple[str, ...]) -> None:
     index = copy.deepcopy(INDEX)
     place: Any = index

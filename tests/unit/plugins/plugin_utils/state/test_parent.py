@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.state import parent
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "pid"), [("ansible-local-6759qnjcijaa", 6759), ("ansible-local-19a8b7c6d_", 19), ("ansible-local-12345678901", 123), ("mine", None)]
 )
 def test_the_playbook_is_that_of_its_folder(name: str, pid: int | None) -> None:

@@ -10,6 +10,7 @@ import random
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 def taken(book):
@@ -98,7 +99,7 @@ def test_what_was_read_is_not_changed():
     assert before == kept
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_row("seed", range(20))
 def test_never_two_pools_with_one_number(seed):
     rng = random.Random(seed)
     book = partition_numbers.empty_book()
@@ -140,7 +141,7 @@ def plainly(book, wanted):
     return new
 
 
-@pytest.mark.parametrize("seed", range(15))
+@each_row("seed", range(15))
 def test_every_pool_gets_the_place_that_it_got_ever_since(seed):
     rng = random.Random(seed)
     book = partition_numbers.empty_book()

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import copy
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 KEY = {"pool": "cpu", "name": "0", "fingerprint": "SHA256:a", "public_key": "ecdsa a"}
 OTHER = {"pool": "cpu", "name": "1", "fingerprint": "SHA256:b", "public_key": "ecdsa b"}
@@ -202,7 +201,7 @@ def test_numbers_of_pools_that_do_not_count_across_the_fleet():
     assert set(records.numbers(records.merge_keys(noted, keys, "eu"))) == {"cpu", "own"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "words"),
     [
         ([], "not a mapping"),
