@@ -105,8 +105,11 @@ KUBECTL = Build("kubectl", "kubernetes", ("k8s.io/kubernetes/cmd/kubectl",))
 _OCM = "open-cluster-management.io/ocm/cmd"
 OCM = Build("ocm", "ocm", (f"{_OCM}/registration", f"{_OCM}/work", "."))
 OCM_HUB = Build("ocm-hub", "ocm-hub", (f"{_OCM}/addon", f"{_OCM}/placement"))
+FLUX = Build(
+    "flux", "flux", ("github.com/fluxcd/kustomize-controller", "github.com/fluxcd/source-controller", "./git-server")
+)
 TRAEFIK = Build("traefik", "traefik", (".",))
-TOOLS = (CERT_MANAGER, CYCLONUS, KUBECTL, OCM, OCM_HUB, TRAEFIK)
+TOOLS = (CERT_MANAGER, CYCLONUS, FLUX, KUBECTL, OCM, OCM_HUB, TRAEFIK)
 
 
 def module_version(module: str, source: Path) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
-from .addons import certmanager, mlflow, ocm, skupper, traefik
+from .addons import certmanager, flux, mlflow, ocm, skupper, traefik
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console, report
@@ -27,7 +27,7 @@ from .images import ee, layer
 from .settings import LOCK, LOCK_TIMEOUT, RUN_LINK, Cluster, Settings
 from .shell import lock
 
-ON_DEMAND = {"cert-manager": certmanager, "mlflow": mlflow, "skupper": skupper, "traefik": traefik}
+ON_DEMAND = {"cert-manager": certmanager, "flux": flux, "mlflow": mlflow, "skupper": skupper, "traefik": traefik}
 
 
 def parser() -> argparse.ArgumentParser:
