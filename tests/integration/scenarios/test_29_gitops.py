@@ -81,7 +81,7 @@ def test_flux_and_site_get_along(fed, flux, render):
 
     # Another value in the inventory alone is refused for this site, and by name.
     hosts = fed.base()
-    hosts["site-a"]["supernode_annotations"] = {"scenario/gitops": "yes"}
+    hosts["site-a"]["supernode_annotations"] = {"scenario/gitops": "1e3"}  # for Go's readers of YAML it is a number
     hosts["site-a"]["supernode_pools"][0]["replicas"] = 1
     for flags in ((), ("--check",)):  # the folder in the inventory makes no difference to site.yml
         run = fed.play("site", *flags, hosts=hosts, rc=2, flower_render_directory=str(flux.checkout / "deploy"))
