@@ -33,6 +33,11 @@ STAYS = frozenset((
     "ManagedClusterAddOn",
 ))  # fmt: skip
 
+# Text that Go's readers of YAML take for a number, a date or a boolean where it has no quotes, and PyYAML does not: 1e3, 0089, 0o17, 2026-1-2, y.
+_NO_TEXT = re.compile(
+    r"[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[oO][0-7]+|0[bB][01]+|0[xX][0-9a-fA-F]+)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9:.+Z-]*)?|[yYnN]"
+)
+
 
 def manifest(objects: Iterable[Mapping[str, Any]]) -> str:
     """One document for each object: text of several lines as a block, nothing by reference."""
@@ -48,7 +53,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+    style = "|" if "\n" in value else "'" if _NO_TEXT.fullmatch(value.replace("_", "")) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 _Dumper.add_representer(str, _text)

@@ -105,11 +105,14 @@ KUBECTL = Build("kubectl", "kubernetes", ("k8s.io/kubernetes/cmd/kubectl",))
 _OCM = "open-cluster-management.io/ocm/cmd"
 OCM = Build("ocm", "ocm", (f"{_OCM}/registration", f"{_OCM}/work", "."))
 OCM_HUB = Build("ocm-hub", "ocm-hub", (f"{_OCM}/addon", f"{_OCM}/placement"))
+FLUX = Build(
+    "flux", "flux", ("github.com/fluxcd/kustomize-controller", "github.com/fluxcd/source-controller", "./git-server")
+)
 PROMETHEUS_OPERATOR = Build(
     "prometheus-operator", "prometheus-operator", ("github.com/prometheus-operator/prometheus-operator/cmd/operator",)
 )
 TRAEFIK = Build("traefik", "traefik", (".",))
-TOOLS = (CERT_MANAGER, CYCLONUS, KUBECTL, OCM, OCM_HUB, PROMETHEUS_OPERATOR, TRAEFIK)
+TOOLS = (CERT_MANAGER, CYCLONUS, FLUX, KUBECTL, OCM, OCM_HUB, PROMETHEUS_OPERATOR, TRAEFIK)
 
 
 def module_version(module: str, source: Path) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
-from .addons import certmanager, mlflow, ocm, prometheusoperator, skupper, traefik
+from .addons import certmanager, flux, mlflow, ocm, prometheusoperator, skupper, traefik
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console, report
@@ -29,6 +29,7 @@ from .shell import lock
 
 ON_DEMAND = {
     "cert-manager": certmanager,
+    "flux": flux,
     "mlflow": mlflow,
     "prometheus-operator": prometheusoperator,
     "skupper": skupper,

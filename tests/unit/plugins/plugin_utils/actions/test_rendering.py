@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.action import plan
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import field_conflicts
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, app_versions
+from ansible_collections.federated.flower.tests.integration.scenarios import flux
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
@@ -68,6 +69,17 @@ def test_without_the_hub_it_says_where_a_site_behind_it_has_its_objects(run: Any
     assert warning.startswith("site-a: what Open Cluster Management delivers there is in the file of hub, which --limit leaves out")
     assert {path.parent.name for path in run.folder.glob("*/*")} == {"site-c"}
     assert not run(["site-c"], ocm_sites=["site-a", "site-b"])["warnings"]
+
+
+def test_the_guide_has_flux_apply_the_file_of_a_host(run: Any) -> None:
+    """A scenario has Flux itself do it (test_29_gitops)."""
+    source, sync = flux.shown()
+    assert (source["kind"], source["spec"]["ref"]["branch"]) == (sync["spec"]["sourceRef"]["kind"], "main") == ("GitRepository", "main")
+    assert source["metadata"] == {"name": sync["spec"]["sourceRef"]["name"], "namespace": sync["metadata"]["namespace"]}
+    check_notes.add_objects("site-a", [item("StatefulSet")])
+    run(["site-a"])
+    assert sync["spec"]["path"] == f"./{run.folder.name}/site-a" and (run.folder / "site-a" / "flower.yaml").exists()
+    assert not {"targetNamespace", "namePrefix", "commonMetadata", "postBuild", "images", "patches"} & set(sync["spec"])
 
 
 def test_a_file_of_a_site_that_is_delivered_to_in_another_way_is_not_forgotten(run: Any) -> None:

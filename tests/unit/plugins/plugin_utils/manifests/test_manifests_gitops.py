@@ -55,6 +55,17 @@ def test_each_object_once_and_in_order(tmp_path: Path, monkeypatch: pytest.Monke
     assert written.startswith(gitops.HEADER)
 
 
+@pytest.mark.parametrize("value", ["1e3", "1.5E-3", "-.5", "0089", "0o17", "0X1F", "-0b1", "0_8", "2026-1-2", "2026-1-2 3:4:5", "y", "N"])
+def test_text_stays_text_for_readers_of_go(value: str) -> None:
+    """kustomize and kubectl read these as numbers, dates or booleans without quotes, and the API server refuses those in annotations and environments."""
+    assert gitops.manifest([{"annotations": {value: value}}]).splitlines()[2] == f"  '{value}': '{value}'"
+
+
+@pytest.mark.parametrize("value", ["100m", "1Gi", "10.97.0.1", "10.97.0.1:9092", "1e", "yes-or-no", "2026-1-2 by jane", "v1"])
+def test_other_text_has_no_quotes(value: str) -> None:
+    assert gitops.manifest([{"a": value}]) == f"---\na: {value}\n"
+
+
 def test_a_file_of_another_federation_is_not_overwritten() -> None:
     found = gitops.text("site-a", "lyon", "flower", [item("Service")])
     assert gitops.fault(found, "site-a", "lyon", "flower") == ""
