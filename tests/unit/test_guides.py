@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -271,3 +272,11 @@ def test_pictures_exist_and_have_a_text(page: Path) -> None:
     for found in re.finditer(r"^ *\.\. (?:image|figure):: (\S+)\n((?: +:.*\n)*)", page.read_text(encoding="utf-8"), re.M):
         assert (page.parent / found[1]).resolve().is_file(), found[1]
         assert ":alt:" in found[2], found[1]
+
+
+@pytest.mark.parametrize("picture", sorted(DOCS.glob("rst/images/*.svg")), ids=lambda picture: picture.stem)
+def test_pictures_fit_light_and_dark_pages(picture: Path) -> None:
+    text = picture.read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text)
+    assert root.find("{*}title") is not None and root.find("{*}desc") is not None
+    assert "prefers-color-scheme: dark" in text and not re.search(r' (?:fill|stroke)="#', text), "colours are in classes"
