@@ -11,7 +11,6 @@ import json
 import re
 import shlex
 import subprocess
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import tomllib
 import yaml
 from ansible.cli.playbook import PlaybookCLI
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -152,9 +152,10 @@ def test_ansible_parses_each_command_and_the_collection_has_what_it_names() -> N
 
 def test_files_and_targets_of_commands_exist() -> None:
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    path_of = re.compile(r"(?<![\w/.-])(?:\$PWD/)?((?:examples|inventories|tests)/[\w./-]*\w)")
     wrong = []
     for block, command in COMMANDS:
-        wrong += [f"{block}: no {path}" for path in re.findall(r"(?<![\w/.-])(?:\$PWD/)?((?:examples|inventories|tests)/[\w./-]*\w)", command) if not (ROOT / path).exists()]
+        wrong += [f"{block}: no {path}" for path in path_of.findall(command) if not (ROOT / path).exists()]
         wrong += [f"{block}: no target {name}" for name in re.findall(r"^make (?:-s )?([a-z][\w-]*)", command) if name not in targets]
     assert not wrong, "\n".join(wrong)
 
@@ -163,13 +164,13 @@ class Loader(yaml.SafeLoader):
     """Refuses a key that a mapping has twice; knows the tags of Ansible."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _value in node.value]  # type: ignore[no-untyped-call]
+        keys = [self.construct_object(key, deep=True) for key, _value in node.value]
         assert len(keys) == len(set(map(str, keys))), f"twice: {keys}"
         return super().construct_mapping(node, deep)
 
 
 for tag in ("!vault", "!unsafe"):
-    Loader.add_constructor(tag, lambda loader, node: loader.construct_scalar(node))  # type: ignore[no-untyped-call]
+    Loader.add_constructor(tag, lambda loader, node: str(node.value))
 
 
 def files(text: str) -> list[str]:
