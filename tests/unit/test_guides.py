@@ -36,6 +36,8 @@ LINES = 250
 GROUPS = {"flower_hub", "flower_sites", "flower_standby"}
 OF_EXAMPLES = {"study_tables", "study_overwrite"}
 SHELL = ("console", "shell", "bash", "sh")
+#: What the style guide of the Kubernetes documentation advises against.
+FILLERS = r"simply|just|easy|easily|obviously|basically|of course|please|in order to|currently|we|our|utilize|leverage|e\.g\.|i\.e\.|etc\."
 
 
 @dataclass
@@ -260,6 +262,14 @@ def test_each_guide_is_in_the_table_of_contents_once() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_guide_is_short(page: Path) -> None:
     assert len(page.read_text(encoding="utf-8").splitlines()) <= LINES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_guide_has_no_fillers(page: Path) -> None:
+    """In prose: comments and outputs in blocks are indented, or in double backquotes."""
+    lines = [re.sub(r"``[^`]+``", "", line) for line in page.read_text(encoding="utf-8").splitlines() if not line.startswith("    ")]
+    found = [line for line in lines if re.search(rf"\b(?:{FILLERS})(?!\w)", line, re.I)]
+    assert [line for line in found if "just before" not in line and "just after" not in line] == []
 
 
 def test_links_of_the_readme_lead_to_files() -> None:
