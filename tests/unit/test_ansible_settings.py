@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import MODULES, READING, ROLES, WITHOUT_LEASE
 
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs/docsite/rst/guide_limits.rst"
+GUIDE = ROOT / "docs/docsite/rst/guide_settings.rst"
 PLAYS = [(name, one) for name in PLAYBOOKS for one in read.playbook(name) if "hosts" in one]
 
 #: Settings that plays or tasks of this collection override: section, setting, values.

@@ -71,7 +71,7 @@ def test_the_table_has_every_field_of_client_go() -> None:
 
 
 def test_the_guide_has_the_table() -> None:
-    guide = (ROOT / "docs/docsite/rst/guide_limits.rst").read_text()
+    guide = (ROOT / "docs/docsite/rst/guide_settings.rst").read_text()
     assert UNUSED.keys() <= {name for fields in FIELDS.values() for name in fields}
     for name in (name for fields in FIELDS.values() for name in fields):
         assert f"``{name}``" in guide and UNUSED.get(name, "") in guide, name

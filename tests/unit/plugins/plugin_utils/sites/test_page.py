@@ -118,7 +118,7 @@ def test_a_site(parsed_site: Any) -> None:
     compare("Objects of a site", found)
 
 
-def test_objects_for_a_while(parsed_hub: Any, parsed_site: Any) -> None:
+def test_temporary_objects(parsed_hub: Any, parsed_site: Any) -> None:
     site, hub = parsed_site(pools=POOLS, allocation={}), parsed_hub()
     (workload,) = [item for item in supernode.objects(site) if item["kind"] == "StatefulSet"]
     made = [
@@ -128,7 +128,7 @@ def test_objects_for_a_while(parsed_hub: Any, parsed_site: Any) -> None:
         site_jobs.pull_job(site, workload, {"supernode": "new"}, "worker-1", 60),
         volume_pod.pod(hub),
     ]
-    compare("Objects for a while", names(made))
+    compare("Temporary objects", names(made))
 
 
 def test_kinds_of_policies(parsed_hub: Any, parsed_addon: Any) -> None:
