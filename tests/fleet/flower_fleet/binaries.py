@@ -105,8 +105,10 @@ KUBECTL = Build("kubectl", "kubernetes", ("k8s.io/kubernetes/cmd/kubectl",))
 _OCM = "open-cluster-management.io/ocm/cmd"
 OCM = Build("ocm", "ocm", (f"{_OCM}/registration", f"{_OCM}/work", "."))
 OCM_HUB = Build("ocm-hub", "ocm-hub", (f"{_OCM}/addon", f"{_OCM}/placement"))
+RCLONE = Build("rclone", "rclone", (".",))
+SEAWEEDFS = Build("seaweedfs", "seaweedfs", ("github.com/seaweedfs/seaweedfs/weed",))
 TRAEFIK = Build("traefik", "traefik", (".",))
-TOOLS = (CERT_MANAGER, CYCLONUS, KUBECTL, OCM, OCM_HUB, TRAEFIK)
+TOOLS = (CERT_MANAGER, CYCLONUS, KUBECTL, OCM, OCM_HUB, RCLONE, SEAWEEDFS, TRAEFIK)
 
 
 def module_version(module: str, source: Path) -> str:

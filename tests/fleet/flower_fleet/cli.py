@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
-from .addons import certmanager, mlflow, ocm, skupper, traefik
+from .addons import certmanager, mlflow, ocm, seaweedfs, skupper, traefik
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console, report
@@ -27,7 +27,7 @@ from .images import ee, layer
 from .settings import LOCK, LOCK_TIMEOUT, RUN_LINK, Cluster, Settings
 from .shell import lock
 
-ON_DEMAND = {"cert-manager": certmanager, "mlflow": mlflow, "skupper": skupper, "traefik": traefik}
+ON_DEMAND = {"cert-manager": certmanager, "mlflow": mlflow, "seaweedfs": seaweedfs, "skupper": skupper, "traefik": traefik}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     image = commands.add_parser(
         "image",
         help="give the image of an app of examples/, or of another folder (a path), to all clusters that run, that of the execution environment to the hub, "
-        "or those of another release of Flower (flower-1.41.0) to all",
+        "those of another release of Flower (flower-1.41.0), or rclone, to all",
     )
     image.add_argument("name")
     addons = commands.add_parser("addon", help="start or stop what only some tests need")
