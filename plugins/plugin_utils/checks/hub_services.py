@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What works with the hub: Prometheus, the tracking server, and the gateway that refuses denied sites."""
+"""What works with the hub: Prometheus, the tracking server, the object storage, and the gateway that refuses denied sites."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def storage(spec: HubSpec) -> Iterator[Problem]:
     if not own.endpoint:
         return
     host, _port = host_and_port(own.endpoint)
-    if not own.endpoint.startswith("https:") and not manifests.service_namespace(host):
+    if not own.endpoint.lower().startswith("https:") and not manifests.service_namespace(host):
         yield warning(f"superlink_outputs_s3.endpoint: {own.endpoint} has no TLS, so outputs of runs are sent to {host} in clear text. Use https")
     yield from _any_address(spec, "superlink_outputs_s3", "endpoint", own.endpoint, own.egress)
 
