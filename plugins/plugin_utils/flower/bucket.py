@@ -165,16 +165,19 @@ def _remote(place: str) -> str:
 
 
 def _errors(stderr: bytes) -> str:
-    """The last messages of rclone about errors, each once."""
-    found = {}
+    """The last messages of rclone about errors, each once; its summary only if there is no other."""
+    found, summary = {}, {}
     for line in stderr.decode("utf-8", "replace").splitlines():
         try:
             one = foreign_data.read_json(line)
-            if one["level"] in ("error", "critical", "fatal"):
-                found[f"{one['object']}: {one['msg']}" if one.get("object") else str(one["msg"])] = True
+            words = f"{one['object']}: {one['msg']}" if one.get("object") else str(one["msg"])
+            if str(one.get("source")).startswith("cmd/"):
+                summary[words] = True
+            elif one["level"] != "notice":
+                found[words] = True
         except foreign_data.FAULTS:  # of the shell, or of another image
             found[line] = True
-    return "; ".join(foreign_data.cleaned(one, 500) for one in list(found)[-_ERRORS:]) or "no error output"
+    return "; ".join(foreign_data.cleaned(one, 500) for one in list(found or summary)[-_ERRORS:]) or "no error output"
 
 
 def upload(cli: FlowerCLI, bucket: Bucket, run_id: str, run: Mapping[str, Any], say: Callable[[str], None], *, check: bool) -> Fetched:
