@@ -38,7 +38,8 @@ _SHELL = 'head -c "$0" | exec rclone "$@"'
 _OPTIONS = ("--use-json-log", "--contimeout=10s", "--timeout=60s", "--low-level-retries=3")
 _COPY = ("--checksum", "--stats=15s", "--stats-log-level=NOTICE")  # which are signs of life
 _NEW = ("--immutable", "--header-upload=If-None-Match:*")
-_ERRORS = 3  # messages of rclone in one of ours
+_ERRORS = 2  # messages of rclone in one of ours
+_NOISE = re.compile(r"https response error StatusCode: \d+, RequestID: [^,]*, HostID: [^,]*, ")
 
 
 class Bucket:
@@ -78,10 +79,10 @@ class Bucket:
     def uploaded(self) -> set[str]:
         """Ids of the runs whose outputs are there completely."""
         words = ("--max-depth=2", f"--include=/*/{MANIFEST}")
-        return {path.partition("/")[0] for path in self.files(self.place, *words)}
+        return {path.partition("/")[0] for path in self.files(f"{self.place}/", *words)}
 
     def files(self, place: str, *options: str) -> dict[str, int]:
-        """Path -> bytes of all objects below a place. Those that are named like folders count as none.
+        """Path -> bytes of an object, or of all objects below a place. One that ends with a slash is no object, and rclone does not ask whether it is.
 
         Raises:
             ClusterError: they cannot be listed, or are more than a run can have.
@@ -116,14 +117,14 @@ class Bucket:
         Raises:
             ClusterError: it could not be completed. What was uploaded stays, and is continued the next time.
         """
-        place = self.of_run(run_id)
+        place = f"{self.of_run(run_id)}/"
         names = "".join(f"{path}\n" for path in contents.files).encode()
         if contents.files:
             words = ("copy", "--files-from-raw=-", *_NEW, *_COPY, f"{OUTPUTS_ROOT}/{run_id}", _remote(place))
             self._rclone(words, names, seconds=_LONG, silence=SILENCE)
         there = self.files(place)
         if lost := [path for path, size in contents.sizes.items() if there.get(path) != size]:
-            raise FlowerError(f"{place}/{shown(lost[0])} is not there, or has another size, after the upload. Something else writes there, or to the outputs")
+            raise FlowerError(f"{place}{shown(lost[0])} is not there, or has another size, after the upload. Something else writes there, or to the outputs")
         after = self.reader.contents(run_id).files
         if changed := [path for path, one in contents.files.items() if path not in after or after[path][:2] != one[:2]]:
             raise FlowerError(
@@ -131,7 +132,7 @@ class Bucket:
                 "nothing writes to them"
             )
         data = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
-        self._rclone(("rcat", f"--size={len(data)}", *_NEW, _remote(f"{place}/{MANIFEST}")), data)
+        self._rclone(("rcat", f"--size={len(data)}", *_NEW, _remote(f"{place}{MANIFEST}")), data)
 
     def copy(self, place: str, folder: str) -> None:
         """Copy an object, or those below a place, to a folder on the volume for outputs."""
@@ -177,7 +178,7 @@ def _errors(stderr: bytes) -> str:
                 found[words] = True
         except foreign_data.FAULTS:  # of the shell, or of another image
             found[line] = True
-    return "; ".join(foreign_data.cleaned(one, 500) for one in list(found or summary)[-_ERRORS:]) or "no error output"
+    return "; ".join(foreign_data.cleaned(_NOISE.sub("", one), 500) for one in list(found or summary)[-_ERRORS:]) or "no error output"
 
 
 def upload(cli: FlowerCLI, bucket: Bucket, run_id: str, run: Mapping[str, Any], say: Callable[[str], None], *, check: bool) -> Fetched:
