@@ -307,7 +307,6 @@ class ActionModule(ClusterAction):
             if directory:
                 result["outputs"]["error"] = error.message
 
-
     def _upload_outputs(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
         """Upload the outputs of a completed run, if the federation has a bucket. They stay on the hub, so a failure is a warning."""
         if "place" not in result["outputs"]:

@@ -46,7 +46,8 @@ def storage(federation: Any, fleet_command: Callable[..., None], fleet_addon: Ca
     (url,) = (one["cluster"]["server"] for one in config["clusters"] if one["name"] == context["cluster"])
     bucket, _slash, prefix = PLACE.partition("/")
     own = {
-        "endpoint": f"{url.rpartition(':')[0]}:8333", "bucket": bucket, "prefix": prefix, "secret": SECRET, "ca": (folder / "ca.crt").read_text(encoding="utf-8"),
+        "endpoint": f"{url.rpartition(':')[0]}:8333", "bucket": bucket, "prefix": prefix, "secret": SECRET,
+        "ca": (folder / "ca.crt").read_text(encoding="utf-8"),
     }  # fmt: skip
     hosts = federation.base()
     hosts["hub"]["superlink_outputs_s3"] = own

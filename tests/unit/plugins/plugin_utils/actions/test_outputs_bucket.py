@@ -16,7 +16,11 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import run, run_outputs_info, run_outputs_upload
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import bucket, run_sites, runs, submission
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.bucket_pod import MANIFEST, PLACE, BucketHub
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.bucket_pod import (
+    MANIFEST,
+    PLACE,
+    BucketHub,
+)
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import tree, write
 
 OLD, FAILED, ACTIVE = "13164552291825540154", "9915798441516665790", "8811111111111111111"
@@ -72,6 +76,11 @@ def act(module: Any, cluster: Cluster, *, check: bool = False, notes: Any = None
     return found
 
 
+def facts(cluster: Any) -> dict[str, Any]:
+    """What a status reports."""
+    return bucket.facts(FlowerCLI(cluster, "flower"), [])
+
+
 def stored(cluster: Cluster) -> dict[str, bytes]:
     """The objects below the prefix."""
     return tree(cluster.store / "models/trial")
@@ -91,8 +100,8 @@ def test_finished_runs_are_uploaded_once_with_their_checksums(cluster: Cluster) 
         "run_id": OLD, "app": "me/app 1.0.0", "fab_hash": "abc", "sites": ["site-a"], "status": "completed", "hub": "hub",
         "left_out": {"link": "it is a symbolic link"},
     }  # fmt: skip
-    facts = [fact for note in notes for fact in note["outputs"]]
-    assert [(one["change"], one["place"]) for one in facts] == [("uploaded", f"{PLACE}/{one}") for one in (FAILED, OLD)]
+    noted = [fact for note in notes for fact in note["outputs"]]
+    assert [(one["change"], one["place"]) for one in noted] == [("uploaded", f"{PLACE}/{one}") for one in (FAILED, OLD)]
     assert any("link (it is a symbolic link)" in one for one in found["warnings"])
 
     before = stored(cluster)
@@ -119,7 +128,11 @@ def test_the_outputs_of_another_run_are_not_taken_for_these(cluster: Cluster, te
 
 
 def test_outputs_that_change_meanwhile_are_not_complete(cluster: Cluster) -> None:
-    cluster.before = lambda verb: write(cluster.root / OLD / "model", b"n" * 1000) and None if verb == "copy" else None  # type: ignore[func-returns-value]
+    def change(verb: str) -> None:
+        if verb == "copy":
+            write(cluster.root / OLD / "model", b"n" * 1000)
+
+    cluster.before = change
     found = act(run_outputs_upload, cluster, run_ids=[OLD])
     assert found["failed"] and "model of run" in found["msg"] and "was changed while it was uploaded" in found["msg"]
     assert f"{OLD}/{MANIFEST}" not in stored(cluster)
@@ -129,7 +142,7 @@ def test_an_upload_that_broke_is_continued(cluster: Cluster) -> None:
     cluster.fails = {"rcat": "connection refused"}
     found = act(run_outputs_upload, cluster, run_ids=[OLD])
     assert found["failed"] and "rclone rcat ended with code 1: model: connection refused; not JSON?[31m" in found["msg"]
-    assert bucket.facts(FlowerCLI(cluster, "flower"), [])["not_uploaded"]  # type: ignore[arg-type]
+    assert OLD in facts(cluster)["not_uploaded"]
     cluster.fails = {}
     assert act(run_outputs_upload, cluster, run_ids=[OLD])["changed"]
 
@@ -158,10 +171,10 @@ def test_the_list_says_where_they_are(cluster: Cluster) -> None:
     cluster.fails = {"lsjson": "no such host"}
     found = act(run_outputs_info, cluster)
     assert found["outputs"] and any("is not known: s3://models/trial (hub): rclone lsjson ended" in one for one in found["warnings"])
-    assert "no such host" in bucket.facts(FlowerCLI(cluster, "flower"), [])["bucket_error"]  # type: ignore[arg-type]
+    assert "no such host" in facts(cluster)["bucket_error"]
     cluster.place = ""
     found = act(run_outputs_info, cluster)
-    assert not found["warnings"] and {one["bucket"] for one in found["outputs"]} == {""} and bucket.facts(FlowerCLI(cluster, "flower"), []) == {}  # type: ignore[arg-type]
+    assert not found["warnings"] and {one["bucket"] for one in found["outputs"]} == {""} and facts(cluster) == {}
 
 
 @pytest.fixture
@@ -194,7 +207,9 @@ def test_a_run_succeeds_although_the_upload_fails(cluster: Cluster, app: tuple[s
     assert any("AccessDenied" in one and f"-e flower_outputs=upload -e flower_run_id={OLD}" in one for one in found["warnings"])
 
 
-@pytest.mark.parametrize(("key", "files"), [("weights/unet.bin", {"unet.bin"}), ("weights", {"unet.bin", "more/a.json"}), ("weights/", {"unet.bin", "more/a.json"})])
+@pytest.mark.parametrize(
+    ("key", "files"), [("weights/unet.bin", {"unet.bin"}), ("weights", {"unet.bin", "more/a.json"}), ("weights/", {"unet.bin", "more/a.json"})]
+)
 def test_a_run_begins_with_objects_of_a_bucket(cluster: Cluster, app: tuple[str, list[Any]], key: str, files: set[str]) -> None:
     write(cluster.store / "models/weights/unet.bin", b"w" * 5000)
     write(cluster.store / "models/weights/more/a.json", b"{}")
@@ -209,7 +224,8 @@ def test_a_run_begins_with_objects_of_a_bucket(cluster: Cluster, app: tuple[str,
     home = place.parent if place.is_file() else place
     assert set(tree(home)) == files and home.name == found["inputs"]["sha256"] and (home / "unet.bin").read_bytes() == b"w" * 5000
     assert not os.stat(home / "unet.bin").st_mode & 0o222 and [one.name for one in home.parent.iterdir()] == [home.name]
-    assert {"change": "copied", "inputs": home.name, "files": len(files), "size": sum(map(len, tree(home).values())), "source": f"s3://models/{key}".rstrip("/")} in notes[0]["outputs"]
+    fact = {"change": "copied", "inputs": home.name, "files": len(files), "size": sum(map(len, tree(home).values()))}
+    assert {**fact, "source": f"s3://models/{key}".rstrip("/")} in notes[0]["outputs"]
     again = act(run, cluster, **given)
     assert again["inputs"]["place"] == sent["inputs"] and [one.name for one in home.parent.iterdir()] == [home.name]
 
@@ -239,6 +255,6 @@ def test_inputs_that_cannot_come_are_refused(cluster: Cluster, app: tuple[str, l
     with pytest.raises(FlowerError, match="AccessDenied"):
         act(run, cluster, outputs_min_free="0", **given)
     cluster.place = ""
-    with pytest.raises(FlowerError, match="inputs: s3://models/weights.bin is in object storage, which the federation .* does not use: set superlink_outputs_s3"):
+    with pytest.raises(FlowerError, match="s3://models/weights.bin is in object storage, which the federation .* does not use: set superlink_outputs_s3"):
         act(run, cluster, outputs_min_free="0", **given)
     assert not app[1]

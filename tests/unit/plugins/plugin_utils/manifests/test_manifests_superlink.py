@@ -51,8 +51,8 @@ CASES = {
     },
     "outputs-s3": {
         "outputs_s3": {
-            "endpoint": "https://192.0.2.8:9000", "bucket": "models", "prefix": "hospital/trial", "region": "eu-central-1", "secret": "models-key", "id_key": "id",
-            "ca": specs.CA,
+            "endpoint": "https://192.0.2.8:9000", "bucket": "models", "prefix": "hospital/trial", "region": "eu-central-1", "secret": "models-key",
+            "id_key": "id", "ca": specs.CA,
         },
     },  # fmt: skip
     "tracking": {
