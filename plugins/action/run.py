@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks import inv
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     bucket,
+    bucket_upload,
     outputs_fetch,
     outputs_reader,
     packages,
@@ -316,7 +317,7 @@ class ActionModule(ClusterAction):
             if (storage := bucket.Bucket.find(reader)) is None:
                 return
             run = run_table.known_runs(cli, [run_id]).get(run_id, {})
-            found = bucket.upload(cli, storage, run_id, run, self.say, check=self.check)
+            found = bucket_upload.upload(cli, storage, run_id, run, self.say, check=self.check)
             if found.fact:
                 self.note(outputs=[found.fact])
             result["outputs"] |= {"bucket": storage.of_run(run_id), "bucket_words": found.words}

@@ -10,7 +10,13 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import bucket, outputs_table, run_table, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    bucket,
+    bucket_upload,
+    outputs_table,
+    run_table,
+    runs,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 
@@ -45,7 +51,7 @@ class ActionModule(ClusterAction):
             wanted = named or bucket.waiting(outputs_table.entries(stored, [*known.values()]), storage.uploaded())
             for run_id in wanted:
                 try:
-                    found = bucket.upload(cli, storage, run_id, known.get(run_id, {}), self.say, check=self.check)
+                    found = bucket_upload.upload(cli, storage, run_id, known.get(run_id, {}), self.say, check=self.check)
                 except ClusterError as error:
                     faults.append(f"outputs of run {run_id} were not uploaded: {error.message}")
                     continue

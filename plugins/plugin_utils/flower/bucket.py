@@ -11,31 +11,27 @@ one that appears meanwhile (C(If-None-Match)), if it knows that header.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
-from ..base.formats import counted, readable
 from ..base.object_names import OUTPUTS_ROOT, OUTPUTS_S3, OUTPUTS_S3_PLACE
-from ..base.plain_data import digest
-from ..programs.outputs_program import INPUTS, LONGEST, MOST
-from . import in_pod, outputs_fetch, outputs_table
+from ..programs.outputs_program import LONGEST, MOST
+from . import in_pod, outputs_table
 from .cli import FlowerCLI, FlowerError
-from .outputs_fetch import Fetched
-from .outputs_list import MANIFEST, Contents, File, TooFull, shown, unfit
-from .outputs_reader import MAKE_ROOM, SILENCE, NoOutputs, Reader
+from .outputs_list import MANIFEST, Contents, shown
+from .outputs_reader import SILENCE, NoOutputs, Reader
 
-_PLACE = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(\S.*)")
+PLACE = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(\S.*)")
 _SHORT, _LONG = 120.0, 24 * 3600.0  # seconds of a listing, and of a copy
 _ABSENT = (3, 4)  # exit codes of rclone: there is no such folder, or no such file
 #: API servers before 1.30 cannot close standard input, so its end follows from its length.
 _SHELL = 'head -c "$0" | exec rclone "$@"'
-_OPTIONS = ("--use-json-log", "--contimeout=10s", "--timeout=60s", "--low-level-retries=3")
+_OPTIONS = ("--use-json-log", "--contimeout=5s", "--timeout=60s")
+_QUICK = "--low-level-retries=2"  # a server that does not answer is given up after 20 s
 _COPY = ("--checksum", "--stats=15s", "--stats-log-level=NOTICE")  # which are signs of life
 _NEW = ("--immutable", "--header-upload=If-None-Match:*")
 _ERRORS = 2  # messages of rclone in one of ours
@@ -63,7 +59,7 @@ class Bucket:
             places = [str(one["value"]) for container in listed for one in container["env"] if one["name"] == OUTPUTS_S3_PLACE]
         if not listed:
             return None
-        if not places or not _PLACE.fullmatch(places[0]):
+        if not places or not PLACE.fullmatch(places[0]):
             raise FlowerError(f"container {OUTPUTS_S3} of pod {reader.namespace}/{name} names no bucket: run federated.flower.site")
         if not in_pod.is_running(pod, OUTPUTS_S3):
             raise FlowerError(
@@ -82,7 +78,7 @@ class Bucket:
         return {path.partition("/")[0] for path in self.files(f"{self.place}/", *words)}
 
     def files(self, place: str, *options: str) -> dict[str, int]:
-        """Path -> bytes of an object, or of all objects below a place. One that ends with a slash is no object, and rclone does not ask whether it is.
+        """Path -> bytes of an object, or of all objects below a place. A slash at its end tells rclone that it is not an object.
 
         Raises:
             ClusterError: they cannot be listed, or are more than a run can have.
@@ -151,7 +147,7 @@ class Bucket:
             ClusterError: it failed, or could not be reached.
         """
         reader = self.reader
-        command = ["sh", "-c", _SHELL, str(len(stdin)), *words, *_OPTIONS]
+        command = ["sh", "-c", _SHELL, str(len(stdin)), *words, *_OPTIONS, *([] if silence else [_QUICK])]
         result = reader.cluster.exec(reader.namespace, reader.pod(), OUTPUTS_S3, command, stdin=stdin, timeout=seconds, silence=silence)
         if result.rc and result.rc not in accepted:
             raise FlowerError(f"{self.place} ({reader.cluster.name}): rclone {words[0]} ended with code {result.rc}: {_errors(result.stderr)}")
@@ -181,44 +177,6 @@ def _errors(stderr: bytes) -> str:
     return "; ".join(foreign_data.cleaned(_NOISE.sub("", one), 500) for one in list(found or summary)[-_ERRORS:]) or "no error output"
 
 
-def upload(cli: FlowerCLI, bucket: Bucket, run_id: str, run: Mapping[str, Any], say: Callable[[str], None], *, check: bool) -> Fetched:
-    """Upload the outputs of a run; with C(check) only look.
-
-    Args:
-        run: what Flower knows of it; empty if that is nothing.
-
-    Raises:
-        ClusterError: they could not be uploaded, or the bucket has others of this run.
-    """
-    reader, place = bucket.reader, bucket.of_run(run_id)
-    sizes = reader.contents(run_id)
-    total = sum(sizes.sizes.values())
-    if total > sizes.room.size:
-        raise FlowerError(f"the files of run {run_id} have {readable(total)}, and the volume {readable(sizes.room.size)}: they are sparse, and not uploaded")
-    about = f"outputs of run {run_id}: {counted(len(sizes.files), 'file')}, {readable(total)}"
-    there = bucket.manifest(run_id)
-    if check and there is None:
-        return Fetched(True, f"would upload {about}: {place}")
-    contents = reader.contents(run_id, total)
-    if gone := [path for path, one in contents.files.items() if not one.sha256]:
-        raise FlowerError(f"{shown(gone[0])} of run {run_id} cannot be read, or something is still writing to these outputs; upload them when it is done")
-    files = contents.listed
-    sums: dict[str, Any] = {"files": len(files), "size": total, "sha256": digest(files)}
-    result = {"run_id": run_id, "place": place, "changed": there is None, **sums, "left_out": contents.left_out}
-    if there is not None:
-        if not isinstance(there, dict) or (there.get("run_id"), there.get("files")) != (run_id, files):
-            raise FlowerError(
-                f"{place}/{MANIFEST} is of other outputs than those of run {run_id} on {cli.cluster.name}. Nothing was changed in the bucket. Find out "
-                "who wrote it, and set another superlink_outputs_s3.prefix or delete it there"
-            )
-        return Fetched(False, f"{about}, were there already: {place}", result)
-    say(f"{about}, are uploaded to {place}")
-    facts = outputs_fetch.provenance(cli, run)
-    bucket.upload(run_id, contents, outputs_fetch.manifest(run_id, facts, contents))
-    fact = {"change": "uploaded", "run": run_id, **{name: facts[name] for name in ("app", "fab_hash", "sites")}, **sums, "place": place}
-    return Fetched(True, f"{about}, uploaded: {place}", result, fact, outputs_fetch.left_out_warnings(run_id, contents, "uploaded"))
-
-
 def waiting(listed: Sequence[Mapping[str, Any]], uploaded: set[str]) -> list[str]:
     """Ids of the runs whose outputs can be uploaded and are not: finished ones, of entries of C(outputs_table)."""
     return [
@@ -241,102 +199,3 @@ def facts(cli: FlowerCLI, known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return {}
     except ClusterError as error:
         return {"bucket": "", "not_uploaded": [], "bucket_error": error.message}
-
-
-@dataclass
-class BucketInputs:
-    """Inputs of a run in object storage: an object, or all below a place.
-
-    Attributes:
-        given: what the user named, C(s3://BUCKET/KEY).
-        files: path -> file, once they were copied; without SHA-256 before that.
-        name: SHA-256 of the list of the files, once they were copied.
-        is_file: whether it is an object.
-    """
-
-    given: str
-    files: dict[str, File] = field(default_factory=dict)
-    name: str = ""
-    is_file: bool = False
-
-    @classmethod
-    def parse(cls, text: str) -> BucketInputs:
-        """Read what the user named.
-
-        Raises:
-            FlowerError: it is no place in a bucket.
-        """
-        match = _PLACE.fullmatch(text)
-        if not match or unfit(match[2].rstrip("/")) or any(part in ("", ".", "..") for part in match[2].rstrip("/").split("/")):
-            raise FlowerError(f"inputs: {shown(text)!r} is not s3://BUCKET/KEY, the place of an object or of a folder")
-        return cls(text.rstrip("/"))
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(one.size for one in self.files.values())
-
-    @property
-    def place(self) -> str:
-        """Where apps find them, below C(FLOWER_OUTPUTS_DIR); where they are in object storage before they were copied."""
-        return f"{INPUTS}/{self.name}{f'/{next(iter(self.files))}' if self.is_file else ''}" if self.name else self.given
-
-    def find(self, reader: Reader, floor: str) -> Bucket:
-        """See that they are there, and that there is room for them.
-
-        Raises:
-            ClusterError: a run cannot begin with them. Nothing is submitted then.
-        """
-        bucket = Bucket.find(reader)
-        if bucket is None:
-            raise FlowerError(
-                f"inputs: {self.given} is in object storage, which the federation in namespace {reader.namespace} of {reader.cluster.name} does not use: "
-                "set superlink_outputs_s3 and run federated.flower.site"
-            )
-        self.is_file = bucket.is_file(self.given)
-        sizes = bucket.files(self.given)
-        if not sizes:
-            raise FlowerError(f"nothing was submitted: there is no object {self.given}, and none below it (inputs)")
-        if wrong := next(((path, why) for path in sizes if (why := unfit(path))), None):
-            raise FlowerError(f"nothing was submitted: inputs: {self.given}/{shown(wrong[0])} cannot be copied: {wrong[1]}")
-        self.files = {path: File(size, 0, "") for path, size in sizes.items()}
-        room = reader.room().with_floor(floor)
-        if room.free - self.size < room.floor:
-            raise TooFull(
-                f"nothing was submitted, because the volume for outputs on {reader.cluster.name} has too little room for the inputs {self.given}: "
-                f"{readable(self.size)}, {room}, and {readable(room.floor)} stay free (superlink_outputs_min_free). {MAKE_ROOM}"
-            )
-        return bucket
-
-    def copy(self, reader: Reader, floor: str, say: Callable[[str], None], keeps: Mapping[str, str]) -> None:
-        """Copy them to the volume for outputs, where their folder gets the name that follows from their content.
-
-        Args:
-            keeps: part of requests: the run whose outputs are handed over with them.
-
-        Raises:
-            ClusterError: they could not be copied. Nothing is submitted then.
-        """
-        bucket = self.find(reader, floor)
-        say(f"inputs {self.given}: {counted(len(self.files), 'file')}, {readable(self.size)}, are copied to {reader.cluster.name}")
-        first = hashlib.sha256(self.given.encode()).hexdigest()
-        reader.delete([], [first])  # of an attempt that ended before
-        bucket.copy(self.given, f"{INPUTS}/{_part(first)}")
-        contents = reader.inputs(first, self.size, lambda: None, keeps)
-        if contents.left_out or contents.sizes != {path: one.size for path, one in self.files.items()}:
-            reader.delete([], [first])
-            raise FlowerError(f"nothing was submitted: {self.given} was changed while it was copied; run this again")
-        self.files = contents.files
-        self.name = digest(contents.listed)
-        there = reader.inputs(self.name, self.size, lambda: None, keeps)
-        if there.whole and there.listed == contents.listed and not there.left_out:
-            reader.delete([], [first])
-        else:
-            reader.delete([], [self.name])
-            bucket.rename(f"{INPUTS}/{_part(first)}", f"{INPUTS}/{_part(self.name)}")
-        reader.ask({"do": "finish", "inputs": [self.name], **keeps})
-
-
-def _part(name: str) -> str:
-    """The folder of inputs that have no name yet."""
-    return f".{name}.part"

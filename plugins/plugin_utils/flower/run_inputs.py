@@ -20,7 +20,7 @@ from typing import Any
 from ..base.formats import counted, readable
 from . import local_inputs, outputs_table, run_table, runs
 from .app import App
-from .bucket import BucketInputs
+from .bucket_inputs import BucketInputs
 from .cli import FlowerCLI, FlowerError
 from .local_inputs import Inputs
 from .outputs_list import Contents, TooFull
