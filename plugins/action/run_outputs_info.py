@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import counted
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     bucket,
     outputs_table,
@@ -76,4 +77,4 @@ def _add_places(reader: Reader, listed: list[dict[str, Any]], warnings: list[str
     for one in listed:
         one["bucket"] = storage.of_run(one["run_id"]) if one["run_id"] in uploaded else ""
     waiting = bucket.waiting(listed, uploaded)
-    return f"{len(waiting)} of them are not in {storage.place}" if waiting else ""
+    return f"{counted(len(waiting), 'finished run')} not uploaded to {storage.place}" if waiting else ""

@@ -167,7 +167,7 @@ def test_the_list_says_where_they_are(cluster: Cluster) -> None:
     act(run_outputs_upload, cluster, run_ids=[OLD])
     found = act(run_outputs_info, cluster)
     assert {one["run_id"]: one["bucket"] for one in found["outputs"]} == {OLD: f"{PLACE}/{OLD}", FAILED: "", ACTIVE: ""}
-    assert any(f"{PLACE}/{OLD}" in line for line in found["table"]) and found["msg"].endswith(f"; 1 of them are not in {PLACE}")
+    assert any(f"{PLACE}/{OLD}" in line for line in found["table"]) and found["msg"].endswith(f"; 1 finished run not uploaded to {PLACE}")
     cluster.fails = {"lsjson": "no such host"}
     found = act(run_outputs_info, cluster)
     assert found["outputs"] and any("is not known: s3://models/trial (hub): rclone lsjson ended" in one for one in found["warnings"])
