@@ -59,7 +59,7 @@ class Bucket:
             places = [str(one["value"]) for container in listed for one in container["env"] if one["name"] == OUTPUTS_S3_PLACE]
         if not listed:
             return None
-        if not places or not PLACE.fullmatch(places[0]):
+        if not places or not PLACE.fullmatch(places[0]) or foreign_data.CONTROL.search(places[0]):
             raise FlowerError(f"container {OUTPUTS_S3} of pod {reader.namespace}/{name} names no bucket: run federated.flower.site")
         if not in_pod.is_running(pod, OUTPUTS_S3):
             raise FlowerError(
