@@ -32,7 +32,7 @@ _ABSENT = (3, 4)  # exit codes of rclone: there is no such folder, or no such fi
 _SHELL = 'head -c "$0" | exec rclone "$@"'
 _OPTIONS = ("--use-json-log", "--contimeout=5s", "--timeout=60s")
 _QUICK = "--low-level-retries=2"  # a server that does not answer is given up after 20 s
-_COPY = ("--checksum", "--stats=15s", "--stats-log-level=NOTICE")  # which are signs of life
+_COPY = ("--checksum", "--low-level-retries=3", "--stats=15s", "--stats-log-level=NOTICE")  # which are signs of life
 _NEW = ("--immutable", "--header-upload=If-None-Match:*")
 _ERRORS = 2  # messages of rclone in one of ours
 _NOISE = re.compile(r"https response error StatusCode: \d+, RequestID: [^,]*, HostID: [^,]*, ")
