@@ -26,7 +26,7 @@ from .base import until
 
 PORT = 8333
 # Of its other servers, which only it needs; the usual ones may be taken.
-_PORTS = {"master.port": 9333, "volume.port": 8380, "filer.port": 8888}
+_PORTS = {"master.port": 9333, "volume.port": 8380, "filer.port": 8888, "s3.port.iceberg": 0, "s3.port.lance": 0}
 KEY_ID = "fleet"
 
 
@@ -57,7 +57,7 @@ def command(program: Path, folder: Path, address: str) -> list[str]:
     ports = [f"-{name}={number}" for name, number in _PORTS.items()]
     tls = [f"-s3.cert.file={folder / 's3.crt'}", f"-s3.key.file={folder / 's3.key'}"]
     store = [f"-dir={folder / 'data'}", "-volume.max=20", "-master.volumeSizeLimitMB=256"]
-    return [str(program), "server", "-s3", f"-ip={address}", "-ip.bind=0.0.0.0", f"-s3.port={PORT}", "-s3.port.iceberg=0", "-s3.port.lance=0", *ports, *tls, *store]
+    return [str(program), "server", "-s3", f"-ip={address}", "-ip.bind=0.0.0.0", f"-s3.port={PORT}", *ports, *tls, *store]
 
 
 def _folder(state: Path, hub: Cluster) -> Path:
