@@ -16,6 +16,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    bucket,
+    bucket_upload,
     outputs_fetch,
     outputs_reader,
     packages,
@@ -113,6 +115,7 @@ class ActionModule(ClusterAction):
             result |= {"room": room.facts()} if room else {}
             result["warnings"] = [*app.warnings, *([unknown] if unknown else [])]
             self._provide(cli, inputs, result)
+            config |= inputs.run_config  # the name of inputs from object storage is known only now
             result |= self._wait_for_others(cli)  # at the last moment
             try:
                 answer = submission.submit(cli, app, config)
@@ -227,12 +230,14 @@ class ActionModule(ClusterAction):
             return self._failed(result, f"run {run_id} of {run.app} is over ({run.status}), but {fault}. Its outputs stay on the hub and are not fetched")
         if run.status == runs.COMPLETED:
             self._fetch_outputs(cli, run_id, result)
+            self._upload_outputs(cli, run_id, result)
             words = f"run {run_id} of {run.app} completed in {run.elapsed:.1f} s"
             if failures:
                 _warn(result, f"run {run_id}: {failures}")
             if lost := result["outputs"].get("error", ""):
                 return self._failed(result, f"{words}, but its outputs were not fetched: {lost}")
-            return result | {"msg": "; ".join(filter(None, (words, result["outputs"].pop("words", ""))))}
+            words = "; ".join(filter(None, (words, result["outputs"].pop("words", ""), result["outputs"].pop("bucket_words", ""))))
+            return result | {"msg": words}
         if run.finished:
             words = runs.describe_end(run)
         elif waits:
@@ -302,6 +307,27 @@ class ActionModule(ClusterAction):
         except ClusterError as error:
             if directory:
                 result["outputs"]["error"] = error.message
+
+    def _upload_outputs(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
+        """Upload the outputs of a completed run, if the federation has a bucket. They stay on the hub, so a failure is a warning."""
+        if "place" not in result["outputs"]:
+            return
+        reader = outputs_reader.Reader(cli)
+        try:
+            if (storage := bucket.Bucket.find(reader)) is None:
+                return
+            run = run_table.known_runs(cli, [run_id]).get(run_id, {})
+            found = bucket_upload.upload(cli, storage, run_id, run, self.say, check=self.check)
+            if found.fact:
+                self.note(outputs=[found.fact])
+            result["outputs"] |= {"bucket": storage.of_run(run_id), "bucket_words": found.words}
+            _warn(result, *found.warnings)
+            result["changed"] |= found.changed
+        except outputs_reader.NoFiles:
+            return  # the fetch says so, and a run may have none
+        except ClusterError as error:
+            again = f"They stay on the hub; upload them: federated.flower.outputs -e flower_outputs=upload -e flower_run_id={run_id}"
+            _warn(result, f"the outputs of run {run_id} were not uploaded: {error.message.rstrip('.')}. {again}")
 
 
 def _warn(result: dict[str, Any], *warnings: str) -> None:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import counted
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    bucket,
     outputs_table,
     run_table,
     runs,
@@ -41,6 +44,7 @@ class ActionModule(ClusterAction):
                 raise FlowerError(
                     f"run {', '.join(gone)} has no outputs on {hub.name} (run_ids). federated.flower.outputs lists them"
                 )
+            storage = _add_places(reader, listed, warnings)
             if params["files"]:
                 for one in listed:
                     contents = reader.contents(one["run_id"])
@@ -54,5 +58,23 @@ class ActionModule(ClusterAction):
             "room": room.facts(),
             "table": outputs_table.table(listed),
             "inputs_table": outputs_table.inputs_table(sent),
-            "msg": outputs_table.summary(listed, sent, room),
+            "msg": "; ".join(filter(None, (outputs_table.summary(listed, sent, room), storage))),
         }
+
+
+def _add_places(reader: Reader, listed: list[dict[str, Any]], warnings: list[str]) -> str:
+    """Add where outputs are in object storage; which are not there, for people."""
+    for one in listed:
+        one["bucket"] = ""
+    try:
+        storage = bucket.Bucket.find(reader)
+        uploaded = storage.uploaded() if storage else set()
+    except ClusterError as error:
+        warnings.append(f"which outputs are in object storage is not known: {error.message}")
+        return ""
+    if storage is None:
+        return ""
+    for one in listed:
+        one["bucket"] = storage.of_run(one["run_id"]) if one["run_id"] in uploaded else ""
+    waiting = bucket.waiting(listed, uploaded)
+    return f"{counted(len(waiting), 'finished run')} not uploaded to {storage.place}" if waiting else ""

@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply import read
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import upgrade_record
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader, run_log, schedules
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import bucket, outputs_reader, run_log, run_table, schedules
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
@@ -84,6 +84,7 @@ class ActionModule(ClusterAction):
                     result["backup"] = {name: noted[name] for name in ("at", "archive", "bytes") if name in noted}
                     if params["outputs"]:
                         result["outputs"] = outputs_reader.facts(cli)
+                        result["outputs"] |= bucket.facts(cli, run_table.entries(result["runs"])) if result["outputs"] else {}
         except ClusterError as error:
             result.update(reachable=bool(result["workloads"]) or result["deployed"], error=error.message)
         # A play that fails on one of them shows this text.

@@ -91,6 +91,8 @@ options:
     description:
       - A file or folder on the control node, for example initial weights. It is sent to the volume for outputs before the run is submitted,
         in pieces, and verified there. What is on the hub already is not sent again.
+      - C(s3://BUCKET/KEY) is an object, or all objects below a key, in the object storage of the federation (C(superlink_outputs_s3) of the role
+        superlink). The hub copies it.
       - The app gets its path below C($FLOWER_OUTPUTS_DIR) in its run config C(inputs). The path has the SHA-256 of the content in it, and the
         files are read-only.
       - Nothing is submitted if the volume has too little room, or if the app does not declare C(inputs) as a text.
@@ -338,7 +340,7 @@ run_config:
 outputs:
   description:
     - Where the outputs are. C(place) is their folder on the hub, as C(NAMESPACE/POD:FOLDER). With O(outputs_directory) it also has what
-      RV(federated.flower.run_outputs_fetch#module:fetched) has, and C(error) if they were not fetched.
+      RV(federated.flower.run_outputs_fetch#module:fetched) has, and C(error) if they were not fetched. C(bucket) is where they were uploaded.
     - Empty if the federation keeps no outputs.
   returned: when the run has completed
   type: dict

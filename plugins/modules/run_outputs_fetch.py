@@ -41,6 +41,7 @@ extends_documentation_fragment:
 seealso:
   - module: federated.flower.run
   - module: federated.flower.run_outputs_info
+  - module: federated.flower.run_outputs_upload
   - module: federated.flower.run_outputs_remove
 """
 

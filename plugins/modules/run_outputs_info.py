@@ -35,6 +35,7 @@ extends_documentation_fragment:
   - federated.flower.attributes
 seealso:
   - module: federated.flower.run_outputs_fetch
+  - module: federated.flower.run_outputs_upload
   - module: federated.flower.run_outputs_remove
   - module: federated.flower.runs_info
 """
@@ -108,6 +109,10 @@ outputs:
       description: Id of the run, as a string, because it needs 64 bits.
       type: str
       sample: "13164552291825540154"
+    bucket:
+      description: Where they are in object storage. Empty if they are not there completely, or the federation has none.
+      type: str
+      sample: s3://models/trial/13164552291825540154
     app:
       description: Publisher and name of the app. Empty if the SuperLink does not know the run.
       type: str

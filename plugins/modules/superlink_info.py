@@ -178,8 +178,9 @@ lease:
     since: "2026-11-22T12:00:00+00:00"
 outputs:
   description: >-
-    The volume for outputs of runs: C(size), C(free) and C(min_free) in bytes, and C(error), the reason why they are not known. Empty
-    without O(outputs), and if the federation keeps no outputs.
+    The volume for outputs of runs: C(size), C(free) and C(min_free) in bytes, and C(error), the reason why they are not known. With
+    C(superlink_outputs_s3) also C(bucket), where outputs are uploaded, C(not_uploaded), the ids of finished runs whose outputs are not there, and
+    C(bucket_error), the reason why that is not known. Empty without O(outputs), and if the federation keeps no outputs.
   returned: always
   type: dict
 """

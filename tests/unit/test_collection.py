@@ -82,7 +82,7 @@ PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
 
 #: Modules and roles that change nothing of the fleet: they read, work on runs, write files on the control node, or only report.
 READING = {
-    "run", "run_outputs_fetch", "run_outputs_info", "run_outputs_remove", "run_stop", "runs_info",
+    "run", "run_outputs_fetch", "run_outputs_info", "run_outputs_remove", "run_outputs_upload", "run_stop", "runs_info",
     "audit_info", "superlink_backup", "superlink_info", "supernode_info", "leaving_statement", "supernode_acceptance",
     "plan", "node_info", "lease", "site_result", "awx", "connect", "logs_info", "support",
 }  # fmt: skip

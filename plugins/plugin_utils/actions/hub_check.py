@@ -81,10 +81,13 @@ class HubCheck(CertificateAction):
                 warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
                 warnings += [] if params["serverapp_force"] else require(serverapp_pod.check(cluster, spec, is_check=self.check))
 
-            # Are metrics, the tracking server and the exposure as the variables want them?
-            services = [*hub_services.metrics(cluster, spec), *hub_services.tracking(spec), *hub_services.exposure(spec), *hub_exposure.check(cluster, spec)]
+            # Are metrics, the tracking server, the object storage and the exposure as the variables want them?
+            services = [*hub_services.metrics(cluster, spec), *hub_services.tracking(spec), *hub_services.storage(spec), *hub_services.exposure(spec)]
+            services += hub_exposure.check(cluster, spec)
             if spec.tracking.uri and spec.tracking.secret:
                 services += hub_services.tracking_secret(spec, cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace))
+            if spec.outputs_s3.endpoint:
+                services += hub_services.storage_secret(spec, cluster.get("v1", "Secret", spec.outputs_s3.secret, spec.namespace))
             warnings += require(services)
 
             objects = self._check_volumes(cluster, params, spec, warnings)

@@ -19,6 +19,8 @@ SERVERAPP = "serverapp"
 SERVERAPP_POD = f"{SERVERAPP}-0"  # where outputs are kept
 GATEWAY = "gateway"  # a container
 OUTPUTS_READER = "outputs"  # a container
+OUTPUTS_S3 = "outputs-s3"  # a container
+OUTPUTS_S3_PLACE = "FLOWER_OUTPUTS_S3"  # in its environment: s3://BUCKET/PREFIX
 OUTPUTS_ROOT = "/outputs"
 OUTPUTS_POD_ANNOTATION = "federated.flower/outputs"  # of the SuperLink's pod: the pod with the reader
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What pods connect to: peers of network policies, a site's HTTP proxy, the hub's tracking server. No message has a credential."""
+"""What pods connect to: peers of network policies, a site's HTTP proxy, the hub's tracking server and object storage. No message has a credential."""
 
 from __future__ import annotations
 
@@ -198,26 +198,28 @@ def other_superlink(found: Problems, spec: Spec) -> None:
 
 # The hub's tracking server
 
-_ELSEWHERE = "credentials are in a Secret, or in superlink_tracking_credentials"
+def _uri(examples: str, credentials: str) -> Check:
+    """The check of the URI of a server. C(credentials): where those for it are."""
 
+    def check(found: Problems, variable: str, value: Any) -> None:
+        try:
+            parts = urlsplit(text(value))
+            host, port = parts.hostname or "", parts.port
+        except ValueError as error:
+            found.add(variable, Shape(value), f"is not a URI: {error}")
+            return
+        if parts.username is not None or parts.password is not None:
+            found.add(variable, Shape(value), f"contains credentials, and is shown in the cluster; credentials are in {credentials}")
+        elif parts.scheme not in PORTS or not host or any(one.isspace() for one in text(value)):
+            found.add(variable, value, f"is not a URI like {examples}")
+        elif parts.query or parts.fragment:
+            found.add(variable, value, "has a query or fragment, which no such server takes")
+        elif port == 0:
+            found.add(variable, value, "has the port 0")
+        else:
+            found.name_or_ip(variable, host)
 
-def _uri(found: Problems, variable: str, value: Any) -> None:
-    try:
-        parts = urlsplit(text(value))
-        host, port = parts.hostname or "", parts.port
-    except ValueError as error:
-        found.add(variable, Shape(value), f"is not a URI: {error}")
-        return
-    if parts.username is not None or parts.password is not None:
-        found.add(variable, Shape(value), f"contains credentials, and is shown in the cluster; {_ELSEWHERE}")
-    elif parts.scheme not in PORTS or not host or any(one.isspace() for one in text(value)):
-        found.add(variable, value, 'is not a URI like "https://mlflow.example.com" or "http://10.0.0.7:5000/path"')
-    elif parts.query or parts.fragment:
-        found.add(variable, value, "has a query or fragment, which no tracking server takes")
-    elif port == 0:
-        found.add(variable, value, "has the port 0")
-    else:
-        found.name_or_ip(variable, host)
+    return check
 
 
 _KEYS = {f"{name}_key": name for name in (TOKEN, USERNAME, PASSWORD)}
@@ -228,7 +230,8 @@ def _keys(tracking: Spec) -> set[str]:
 
 
 _TRACKING: Mapping[str, Check] = {
-    "uri": _uri, "secret": given(Problems.subdomain), "ca": Problems.certificates, "egress": peers,
+    "uri": _uri('"https://mlflow.example.com" or "http://10.0.0.7:5000/path"', "a Secret, or in superlink_tracking_credentials"),
+    "secret": given(Problems.subdomain), "ca": Problems.certificates, "egress": peers,
 }  # fmt: skip
 _TRACKING_RULES = (
     Rule("secret", lambda own: own.get("secret") and own["credentials"], "is set, and superlink_tracking_credentials as well; remove one of the two"),
@@ -251,3 +254,36 @@ def tracking(found: Problems, spec: Spec) -> None:
     found.apply(_TRACKING_RULES, {**own, "credentials": credentials}, "tracking.")
     if own.get("ca") and not text(own["uri"]).lower().startswith("https:"):
         found.add("tracking.ca", text(own["ca"])[:40], "has no effect on a server without TLS; use https in tracking.uri")
+
+
+# The hub's object storage
+
+_PART = r"[A-Za-z0-9!_.*'()-]+"
+_NEEDED = ("bucket", "secret")
+_STORAGE: Mapping[str, Check] = {
+    "endpoint": _uri('"https://s3.eu-central-1.amazonaws.com" or "https://10.0.0.7:9000"', "a Secret"),
+    "bucket": given(pattern(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "is not the name of a bucket: 3 to 63 lowercase letters, digits, dots and hyphens")),
+    "prefix": given(pattern(rf"(?!.*(?:^|/)\.\.?(?:/|$)){_PART}(?:/{_PART})*", "is not a prefix like hospital/models, without slashes at its ends")),
+    "region": given(pattern(r"[A-Za-z0-9-]{1,63}", "is not the name of a region")),
+    "secret": given(Problems.subdomain),
+    "ca": Problems.certificates,
+    "image": given(Problems.image),
+    "egress": peers,
+}
+_STORAGE_RULES = (
+    *for_each(_NEEDED, lambda own, key: not own.get(key), "is not set, and uploads of outputs need it"),
+    Rule("endpoint", lambda own: not boolean(own["outputs"]), "has no effect: outputs_enabled is false; set it to true, or remove outputs_s3"),
+    Rule("endpoint", lambda own: "://" in text(own["endpoint"]) and urlsplit(text(own["endpoint"])).path.strip("/"),
+         "has a path; the name of the bucket is in outputs_s3.bucket"),
+    Rule("ca", lambda own: own.get("ca") and not text(own["endpoint"]).lower().startswith("https:"), "has no effect on a server without TLS; use https"),
+)
+
+
+def storage(found: Problems, spec: Spec) -> None:
+    """The hub's C(outputs_s3)."""
+    own = spec.get("outputs_s3") or {}
+    if own.get("endpoint"):
+        found.check(_STORAGE, own, "outputs_s3.")
+        found.apply(_STORAGE_RULES, {**own, "ca": text(own.get("ca"))[:40], "outputs": spec.get("outputs_enabled")}, "outputs_s3.")
+    elif {key: value for key, value in own.items() if value not in (None, "", [], {})}:
+        found.add("outputs_s3.endpoint", own.get("endpoint"), "is not set; set it, or remove the rest of outputs_s3")

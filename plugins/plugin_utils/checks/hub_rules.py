@@ -12,7 +12,7 @@ from ..base.addresses import is_ip
 from ..base.platforms import with_platform_values
 from ..base.problems import Problem
 from ..base.values import boolean, text
-from ..manifests import outputs, superlink, tracking
+from ..manifests import object_storage, outputs, superlink, tracking
 from ..manifests.exposure import EXPOSURES, Exposure
 from ..spec.hub_spec import HubSpec, serverapp_of
 from . import connection_rules, pod_rules, program_options
@@ -113,6 +113,8 @@ def hub_problems(spec: Spec) -> list[Problem]:
     if _has_outputs(spec):
         _outputs_size(found, spec)
     connection_rules.tracking(found, spec)
+    connection_rules.storage(found, spec)
+    found.check({"resources": pod_rules.resources}, spec.get("outputs_s3") or {}, "outputs_s3.")
     metrics = spec.get("metrics") or {}
     found.check({"resources": pod_rules.resources, "api_server": connection_rules.peers}, metrics, "metrics.")
     found.apply(_METRICS_RULES, metrics, "metrics.")
@@ -126,6 +128,7 @@ def hub_problems(spec: Spec) -> list[Problem]:
     if spec.get("tracking"):
         names.add(tracking.VOLUME)
         paths.add(tracking.ROOT)
+    names |= {object_storage.VOLUME} if spec.get("outputs_s3") else set()
     beside = (names, paths) if _beside(spec) else (set[str](), set[str]())
     pod_rules.volumes(found, spec, "", pod_rules.SUPERLINK_VOLUMES | beside[0], pod_rules.SUPERLINK_PATHS | beside[1])
     paths |= {"/dev/shm"} if own.get("shm_size") else set()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What works with the hub: Prometheus, the tracking server, and the gateway that refuses denied sites."""
+"""What works with the hub: Prometheus, the tracking server, the object storage, and the gateway that refuses denied sites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..kube.client import Cluster
 from ..manifests import tracking as manifests
 from ..manifests.exposure import exposure_of
 from ..manifests.metrics_exporter import MONITOR, OPERATOR, RULES
-from ..spec.hub_spec import HubSpec
+from ..spec.hub_spec import HubSpec, host_and_port
 
 
 def metrics(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
@@ -48,13 +48,24 @@ def exposure(spec: HubSpec) -> Iterator[Problem]:
 def tracking_secret(spec: HubSpec, live: Mapping[str, Any] | None) -> Iterator[Problem]:
     """Why the ServerApp's pod cannot start with the Secret for the tracking server; C(live): the Secret in the cluster, or None."""
     own = spec.tracking
-    what = f"superlink_tracking.secret: Secret {spec.namespace}/{own.secret}"
+    other = ", or set superlink_tracking_credentials to have one created"
+    return _secret(spec, "superlink_tracking", own.secret, (own.token_key, own.username_key, own.password_key), live, other)
+
+
+def storage_secret(spec: HubSpec, live: Mapping[str, Any] | None) -> Iterator[Problem]:
+    """Why the ServerApp's pod cannot start with the Secret for the object storage; C(live): the Secret in the cluster, or None."""
+    own = spec.outputs_s3
+    return _secret(spec, "superlink_outputs_s3", own.secret, (own.id_key, own.secret_key), live)
+
+
+def _secret(spec: HubSpec, variable: str, name: str, keys: Iterable[str], live: Mapping[str, Any] | None, other: str = "") -> Iterator[Problem]:
+    what = f"{variable}.secret: Secret {spec.namespace}/{name}"
     entries = (live or {}).get("data") or {}
-    lacking = [key for key in (own.token_key, own.username_key, own.password_key) if key and key not in entries]
+    lacking = [key for key in keys if key and key not in entries]
     if live is None:
-        yield Problem(f"{what} does not exist: create it, or set superlink_tracking_credentials to have one created")
+        yield Problem(f"{what} does not exist: create it{other}")
     elif lacking:
-        yield Problem(f"{what} has no entry {' and no '.join(lacking)}: add it, or correct the names of the entries in superlink_tracking")
+        yield Problem(f"{what} has no entry {' and no '.join(lacking)}: add it, or correct the names of the entries in {variable}")
 
 
 def tracking(spec: HubSpec) -> Iterator[Problem]:
@@ -62,17 +73,33 @@ def tracking(spec: HubSpec) -> Iterator[Problem]:
     own = spec.tracking
     if not own.uri:
         return
-    host, port = own.endpoint
+    host, _port = own.endpoint
     if (own.secret or spec.tracking_credentials) and not own.is_encrypted and not manifests.service_namespace(host):
         yield warning(
             f"superlink_tracking.uri: {own.uri} has no TLS, so the credentials are sent to {host} in clear text with each request. Use https, "
             "or remove the credentials"
         )
-    if manifests.opens_everything(spec):
+    yield from _any_address(spec, "superlink_tracking", "uri", own.uri, own.egress)
+
+
+def storage(spec: HubSpec) -> Iterator[Problem]:
+    """What of the object storage is unsafe."""
+    own = spec.outputs_s3
+    if not own.endpoint:
+        return
+    host, _port = host_and_port(own.endpoint)
+    if not own.endpoint.lower().startswith("https:") and not manifests.service_namespace(host):
+        yield warning(f"superlink_outputs_s3.endpoint: {own.endpoint} has no TLS, so outputs of runs are sent to {host} in clear text. Use https")
+    yield from _any_address(spec, "superlink_outputs_s3", "endpoint", own.endpoint, own.egress)
+
+
+def _any_address(spec: HubSpec, variable: str, field: str, uri: str, egress: Sequence[Any]) -> Iterator[Problem]:
+    if manifests.opens_everything(spec, uri, egress):
+        host, port = host_and_port(uri)
         service = "" if host.count(".") > 1 and ".svc" not in host else " For a Service of the hub's cluster, write NAME.NAMESPACE.svc."
         yield warning(
-            f"superlink_tracking.uri: network policies know no names, and {host} is one: apps of the hub may connect to any address on port "
-            f"{port}. Name the server's addresses in superlink_tracking.egress.{service}"
+            f"{variable}.{field}: network policies know no names, and {host} is one: apps of the hub may connect to any address on port "
+            f"{port}. Name the server's addresses in {variable}.egress.{service}"
         )
 
 

@@ -83,7 +83,7 @@ def _change(cluster: Cluster, spec: HubSpec) -> tuple[str, str]:
         return "", ""
     whose, own = " (the SuperLink's)", "superlink_*"
     if spec.is_process:
-        whose, own = "", "superlink_serverapp_*, superlink_tracking, superlink_image, flower_app_image"
+        whose, own = "", "superlink_serverapp_*, superlink_tracking, superlink_outputs_s3, superlink_image, flower_app_image"
     return (
         f"the pod of ServerApps{whose} is replaced by one with another {', '.join(parts)} (variables of the hub: {own}, flower_version)",
         "leave these as they are for now. federated.flower.upgrade waits for runs; -e flower_serverapp_force=true fails them",

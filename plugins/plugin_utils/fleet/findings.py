@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..base import formats
-from ..base.formats import readable
+from ..base.formats import counted, readable
 from ..base.object_names import TUNNEL, TUNNEL_PROGRAM
 from ..spec.site_spec import DAEMON_SET, STATEFUL_SET
 
@@ -138,6 +138,11 @@ def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.da
             f"({readable(outputs['min_free'])}), so no run is submitted. {remedy}"
         )
         found.problem(name, text, remedy)
+    again = "Upload them, or read why it fails: federated.flower.outputs -e flower_outputs=upload"
+    if outputs.get("bucket_error"):
+        found.warning(name, f"hub {name}: whether outputs of runs are in object storage is not known: {outputs['bucket_error']}", again)
+    elif waiting := outputs.get("not_uploaded"):
+        found.warning(name, f"hub {name}: the outputs of {counted(len(waiting), 'finished run')} are not in {outputs['bucket']}", again)
     if stale := (hub.get("lease") or {}).get("ended"):
         remedy = f"It was killed, or lost its connection: what it had begun may be half done. The lease is free. Run {SITE} to complete it."
         found.warning(name, f"hub {name}: {stale} did not return the lease of the fleet, which has ended", remedy)

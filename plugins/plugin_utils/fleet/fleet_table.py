@@ -46,7 +46,8 @@ def fleet_table(report: Mapping[str, Any]) -> str:
         lines.append(f"{lease['holder']} has been changing the fleet since {lease['since']}")
     lines += [hub[name] for name in ("upgrade", "rotation", "backup") if hub.get(name)]
     if outputs and not outputs.get("error"):
-        lines.append(f"outputs: {readable(outputs['free'])} of {readable(outputs['size'])} are free")
+        place = f", uploaded to {outputs['bucket']}" if outputs.get("bucket") else ""
+        lines.append(f"outputs: {readable(outputs['free'])} of {readable(outputs['size'])} are free{place}")
     lines += [describe(one) for one in report.get("schedules") or []]
     datasets: dict[str, list[str]] = {}
     images: dict[str, list[str]] = {}

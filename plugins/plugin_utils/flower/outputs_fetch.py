@@ -75,26 +75,44 @@ def fetch_outputs(
         is_new = not (directory / run_id).exists()
         verb = "would fetch" if is_new else "would compare"
         return Fetched(is_new, f"{verb} {counted(len(sizes), 'file')} of run {run_id}, {readable(sum(sizes.values()))}")
-    about = {
-        "app": f"{run.get('app', '')} {run.get('version', '')}".strip(),
-        "fab_hash": run.get("fab_hash", ""),
-        "sites": run_sites.read(cli, run) if run else [],
-    }
-    facts = {"status": run.get("status", outputs_table.UNKNOWN), "finished_at": run.get("finished_at", ""), "hub": cli.cluster.name, "namespace": cli.namespace}
+    facts = provenance(cli, run)
+    about = {name: facts[name] for name in ("app", "fab_hash", "sites")}
     work = Fetching(reader, run_id, directory, say)
-    work.fetch({**about, **facts})
+    work.fetch(facts)
     contents, path = work.contents, str(work.target)
     sums: dict[str, Any] = {"files": len(contents.files), "size": sum(contents.sizes.values()), "sha256": digest(work.listed)}
     result = {"run_id": run_id, "path": path, "changed": work.changed, **sums, "sites": about["sites"]}
     result |= {"left_out": contents.left_out, "connections": work.attempts}
-    warnings = []
-    if left_out := [f"{name} ({why})" for name, why in contents.left_out.items()]:
-        more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
-        warnings.append(f"not fetched of the outputs of run {run_id}: {', '.join(left_out[:_NAMED])}{more}")
     verb = "fetched" if work.changed else "were there already"
     words = f"outputs of run {run_id}: {counted(sums['files'], 'file')}, {readable(sums['size'])}, {verb}: {path}"
     fact = {"change": "fetched", "run": run_id, **about, **sums} if work.changed else {}
-    return Fetched(work.changed, words, result, fact, warnings)
+    return Fetched(work.changed, words, result, fact, left_out_warnings(run_id, contents, "fetched"))
+
+
+def provenance(cli: FlowerCLI, run: Mapping[str, Any]) -> dict[str, Any]:
+    """Where outputs are from. C(run): what Flower knows of their run."""
+    return {
+        "app": f"{run.get('app', '')} {run.get('version', '')}".strip(),
+        "fab_hash": run.get("fab_hash", ""),
+        "sites": run_sites.read(cli, run) if run else [],
+        "status": run.get("status", outputs_table.UNKNOWN),
+        "finished_at": run.get("finished_at", ""),
+        "hub": cli.cluster.name,
+        "namespace": cli.namespace,
+    }
+
+
+def manifest(run_id: str, facts: Mapping[str, Any], contents: Contents) -> dict[str, Any]:
+    """What is kept beside outputs. C(facts): C(provenance)."""
+    began = {"began": contents.began} if contents.began else {}
+    return {"format": FORMAT, **facts, **began, "run_id": run_id, "files": contents.listed, "left_out": contents.left_out}
+
+
+def left_out_warnings(run_id: str, contents: Contents, done: str) -> list[str]:
+    """Files that are not among the outputs. C(done): fetched, or uploaded."""
+    left_out = [f"{name} ({why})" for name, why in contents.left_out.items()]
+    more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+    return [f"not {done} of the outputs of run {run_id}: {', '.join(left_out[:_NAMED])}{more}"] if left_out else []
 
 
 class Fetching:
@@ -122,7 +140,7 @@ class Fetching:
     @property
     def listed(self) -> dict[str, dict[str, Any]]:
         """Path -> size and SHA-256."""
-        return {path: {"size": one.size, "sha256": one.sha256} for path, one in sorted(self.contents.files.items())}
+        return self.contents.listed
 
     def fetch(self, facts: Mapping[str, Any]) -> None:
         """Fetch everything, or find that it was fetched before. C(facts): what the manifest says of the run.
@@ -138,8 +156,7 @@ class Fetching:
         with self._staging():
             self._remove_stale()
             self._try(self._transfer)
-            began = {"began": self.contents.began} if self.contents.began else {}
-            self._finish({"format": FORMAT, **facts, **began, "run_id": self.run_id, "files": self.listed, "left_out": self.contents.left_out})
+            self._finish(manifest(self.run_id, facts, self.contents))
 
     def _try(self, step: Callable[[], bool]) -> None:
         """Take a step, in several connections if one breaks.

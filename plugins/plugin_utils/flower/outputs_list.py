@@ -121,6 +121,11 @@ class Contents:
         """Path -> bytes."""
         return {path: one.size for path, one in self.files.items()}
 
+    @property
+    def listed(self) -> dict[str, dict[str, Any]]:
+        """Path -> size and SHA-256."""
+        return {path: {"size": one.size, "sha256": one.sha256} for path, one in sorted(self.files.items())}
+
 
 def expected(hub: str) -> AbstractContextManager[None]:
     """Refuse answers of another shape than a block expects."""

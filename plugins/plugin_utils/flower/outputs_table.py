@@ -165,7 +165,7 @@ def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
             "" if one["active"] else one["finished_at"][:16],
             str(one["files"]),
             readable(one["size"]),
-            f"{one['left_out']} files cannot be fetched" if one["left_out"] else "",
+            "; ".join(filter(None, (one.get("bucket"), f"{one['left_out']} files cannot be fetched" if one["left_out"] else ""))),
         )
         for one in listed
     ]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run begins with: outputs of an earlier run, and inputs from the control node, a file or the files of a folder.
+"""What a run begins with: outputs of an earlier run, and inputs from the control node, a file or the files of a folder, or from object storage.
 
 The app learns of both by its run config: C(resume-run) is the id of the earlier run, C(inputs) a path. Both are below
 C(FLOWER_OUTPUTS_DIR). Flower refuses keys that an app does not declare, so an app that cannot use them is refused before.
@@ -20,6 +20,7 @@ from typing import Any
 from ..base.formats import counted, readable
 from . import local_inputs, outputs_table, run_table, runs
 from .app import App
+from .bucket_inputs import BucketInputs
 from .cli import FlowerCLI, FlowerError
 from .local_inputs import Inputs
 from .outputs_list import Contents, TooFull
@@ -27,6 +28,7 @@ from .outputs_reader import MAKE_ROOM, Reader
 from .transfer import Attempts, Steady
 
 RESUME_KEY, INPUTS_KEY = "resume-run", "inputs"
+S3 = "s3://"
 PIECE = 16 * 1024 * 1024  # bytes of a request, which is in memory
 
 
@@ -36,11 +38,11 @@ class RunInputs:
 
     Attributes:
         resume: id of an earlier run; empty for none.
-        inputs: files of the control node, if any.
+        inputs: files of the control node or of object storage, if any.
     """
 
     resume: str = ""
-    inputs: Inputs | None = None
+    inputs: Inputs | BucketInputs | None = None
 
     @property
     def run_config(self) -> dict[str, str]:
@@ -71,6 +73,8 @@ def read(app: App, config: Mapping[str, Any], resume: str, inputs: str, say: Cal
             raise FlowerError(f"{option}: the run config has {key!r} as well; remove one of the two")
     if resume:
         runs.ids([resume], "resume")
+    if inputs.startswith(S3):
+        return RunInputs(resume, BucketInputs.parse(inputs))
     return RunInputs(resume, local_inputs.load(inputs, say) if inputs else None)
 
 
@@ -112,24 +116,40 @@ def provide(
             f"{counted(found['files'], 'file')}, {readable(found['size'])}"
         )
     if given := wanted.inputs:
-        sending = Sending(reader, given, floor, say, run_id)
-        if check:
-            missing = sending.missing()
-            is_new, size = missing is not None, missing or 0
+        if isinstance(given, BucketInputs):
+            is_new, size, verb, past = _copy(given, reader, floor, say, run_id, check=check), given.size, "copy", "copied"
         else:
-            sending.send()
-            is_new, size = bool(sending.requests), sending.size
+            is_new, size, verb, past = *_send(Sending(reader, given, floor, say, run_id), check=check), "send", "sent"
         result["inputs"] = {
             "path": str(given.given), "place": given.place, "sha256": given.name, "files": len(given.files), "size": given.size, "sent": size,
         }  # fmt: skip
         about = f"inputs {given.given}: {counted(len(given.files), 'file')}, {readable(given.size)}"
-        done = f"{'would send' if check else 'sent'} {readable(size)}" if is_new else "there already"
+        done = f"{f'would {verb}' if check else past} {readable(size)}" if is_new else "there already"
         words.append(f"{about}, {done}: {given.place}")
         if is_new:
-            facts.append({"change": "sent", "inputs": given.name, "files": len(given.files), "size": given.size})
+            source = {"source": given.given} if isinstance(given, BucketInputs) else {}
+            facts.append({"change": past, "inputs": given.name, "files": len(given.files), "size": given.size, **source})
     for line in words:
         say(line)
     return result, facts, words
+
+
+def _send(sending: Sending, *, check: bool) -> tuple[bool, int]:
+    """Send inputs, or look what is missing; whether there are any, and their bytes."""
+    if check:
+        missing = sending.missing()
+        return missing is not None, missing or 0
+    sending.send()
+    return bool(sending.requests), sending.size
+
+
+def _copy(inputs: BucketInputs, reader: Reader, floor: str, say: Callable[[str], None], keep: str, *, check: bool) -> bool:
+    """Copy inputs within the hub, or look whether they are in the bucket."""
+    if check:
+        inputs.find(reader, floor)
+    else:
+        inputs.copy(reader, floor, say, {"keep": keep} if keep else {})
+    return True
 
 
 class Sending:

@@ -23,7 +23,7 @@ With the C(connectivity) skupper it reaches the SuperLink through the pods of Sk
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.addresses import is_ip, network, split_address
@@ -43,7 +43,7 @@ from ..base.object_names import (
     SUPERNODE,
 )
 from ..base.values import Object, compact, text
-from ..spec.hub_spec import HubSpec
+from ..spec.hub_spec import HubSpec, host_and_port
 from ..spec.part_spec import SKUPPER, PartSpec
 from ..spec.site_spec import SiteSpec
 from . import tracking
@@ -152,7 +152,10 @@ def superlink_policies(spec: HubSpec) -> list[Object]:
     if spec.metrics.enabled:
         ingress.append(policy_rule("from", [{"pod_selector": own_pods(spec.federation, METRICS)}], [policy_port(METRICS_CONTROL_PORT)]))
     # With subprocess isolation ServerApps run in the SuperLink's pod.
-    app_egress = [*egress_rules(spec.serverapp_egress), *_tracking(spec)]
+    tracking_server, storage = spec.tracking, spec.outputs_s3
+    app_egress = [
+        *egress_rules(spec.serverapp_egress), *_server(tracking_server.uri, tracking_server.egress), *_server(storage.endpoint, storage.egress),
+    ]  # fmt: skip
     policies = [
         *default_deny(spec, SUPERLINK),
         pod_policy(
@@ -174,12 +177,11 @@ def superlink_policies(spec: HubSpec) -> list[Object]:
     return policies
 
 
-def _tracking(spec: HubSpec) -> list[Object]:
-    """The rules for connections to the tracking server, derived from its URI unless they are given."""
-    own = spec.tracking
-    if not own.uri or own.egress:
-        return egress_rules(own.egress) if own.uri else []
-    host, port = own.endpoint
+def _server(uri: str, egress: Sequence[Peer]) -> list[Object]:
+    """The rules for connections to a server, derived from its URI unless they are given; none without a URI."""
+    if not uri or egress:
+        return egress_rules(egress) if uri else []
+    host, port = host_and_port(uri)
     if namespace := tracking.service_namespace(host):
         # A Service's port is translated before the policy of the receiving pod looks, and it is not known here.
         return [policy_rule("to", [{"namespace": namespace}], [])]

@@ -11,6 +11,7 @@ image's own PATH is not known here, so a shell extends it, and replaces itself w
 
 The reader is in the pod of the ServerApp, because a ReadWriteOnce volume is on one node at a time. It has an image without app code, the
 claim, and nothing else: no secrets, no scratch folder. It only sleeps; the control node starts programs in it (C(programs/outputs_program)).
+Where outputs are uploaded to object storage, a container beside it does that (C(object_storage)).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..base.plain_data import program_text
 from ..base.values import Object, compact
 from ..programs import serverapp_program
 from ..spec.hub_spec import HubSpec
+from . import object_storage
 from .common_objects import api_object, config_map
 from .pod import AppParts, config_volume, container_security_context, image, mount
 
@@ -51,7 +53,7 @@ def objects(spec: HubSpec) -> list[Object]:
         "storageClassName": spec.outputs_storage_class,
     }
     claim = api_object(spec, "v1/PersistentVolumeClaim", CLAIM, _APPLICATION, {"spec": compact(body)}, _COMPONENT)
-    return [config_map(spec, STARTER, _APPLICATION, program, _COMPONENT), *([] if spec.outputs_claim else [claim])]
+    return [config_map(spec, STARTER, _APPLICATION, program, _COMPONENT), *([] if spec.outputs_claim else [claim]), *object_storage.objects(spec)]
 
 
 def command(spec: HubSpec, entrypoint: str) -> Object:
@@ -73,12 +75,12 @@ def app_parts(spec: HubSpec) -> AppParts:
     return AppParts(
         env=[_ENV],
         mounts=[mount(VOLUME, ROOT, read_only=False), mount(STARTER, STARTER_ROOT)],
-        volumes=[{"name": VOLUME, "persistentVolumeClaim": {"claimName": claim_name(spec)}}, starter],
+        volumes=[{"name": VOLUME, "persistentVolumeClaim": {"claimName": claim_name(spec)}}, starter, *object_storage.volumes(spec)],
     )
 
 
 def readers(spec: HubSpec) -> list[Object]:
-    """The container that reads and deletes outputs and takes inputs, of the same pod."""
+    """The container that reads and deletes outputs and takes inputs, of the same pod, and the one that uploads them."""
     if not spec.outputs_enabled:
         return []
     # With less room than that, it lets no run be submitted.
@@ -94,4 +96,4 @@ def readers(spec: HubSpec) -> list[Object]:
         "securityContext": container_security_context(),
         "volumeMounts": [mount(VOLUME, ROOT, read_only=False)],
     }
-    return [compact(reader)]
+    return [compact(reader), *object_storage.containers(spec, VOLUME)]

@@ -20,6 +20,7 @@ UPSTREAM_IMAGES = {
     "superexec": "flwr/superexec:{version}",
     "haproxy": "library/haproxy:2.6",
     "socat": "alpine/socat:1.8.0.3",
+    "rclone": "rclone/rclone:1.75.0",
 }
 
 # SIGTERM stops SuperLink in 0.2-2.4 s.

@@ -9,10 +9,13 @@ alone, so that whatever else an app connects to is verified as before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..base.addresses import is_ip
 from ..base.object_names import TRACKING_SECRET
 from ..base.values import Object
-from ..spec.hub_spec import HubSpec
+from ..spec.hub_spec import HubSpec, host_and_port
 from .common_objects import config_map
 from .pod import AppParts, config_volume, mount
 
@@ -53,10 +56,9 @@ def service_namespace(host: str) -> str:
     return namespace if name and kind == "svc" else ""
 
 
-def opens_everything(spec: HubSpec) -> bool:
-    """Whether policies let the ServerApp connect to any address, because that of the server is not known."""
-    own = spec.tracking
-    if not own.uri or not spec.network_policies or own.egress:
+def opens_everything(spec: HubSpec, uri: str, egress: Sequence[Any]) -> bool:
+    """Whether policies let the ServerApp connect to any address, because that of a server is not known. C(egress): peers that are given for it."""
+    if not uri or not spec.network_policies or egress:
         return False
-    host, _port = own.endpoint
+    host, _port = host_and_port(uri)
     return not is_ip(host) and not service_namespace(host)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hub: SuperLink, gateway and ServerApp, its metrics, its tracking server, and what it uses of Open Cluster Management."""
+"""The hub: SuperLink, gateway and ServerApp, its metrics, its tracking server and object storage, and what it uses of Open Cluster Management."""
 
 from __future__ import annotations
 
@@ -97,8 +97,43 @@ class Tracking(Parsed):
         Raises:
             ValueError: the URI has none.
         """
-        parts = urlsplit(self.uri)
-        return parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
+        return host_and_port(self.uri)
+
+
+@dataclass(frozen=True)
+class ObjectStorage(Parsed):
+    """The S3-compatible storage to which outputs of runs are uploaded; none if C(endpoint) is empty.
+
+    Attributes:
+        endpoint: its URI.
+        prefix: of all keys, without slashes at its ends; empty for the name of the federation.
+        secret: existing Secret with the credentials, in the entries C(id_key) and C(secret_key).
+        image: with rclone; empty for the upstream one.
+        ca: certificates of the CA that signed the server's, PEM; empty for public CAs.
+        egress: peers by which policies know the server; empty to derive them from C(endpoint).
+    """
+
+    endpoint: Text = ""
+    bucket: Text = ""
+    prefix: Text = ""
+    region: Text = "us-east-1"
+    secret: Text = ""
+    id_key: Text = "AWS_ACCESS_KEY_ID"
+    secret_key: Text = "AWS_SECRET_ACCESS_KEY"
+    image: Text = ""
+    ca: Certificates = ""
+    egress: Listed = field(default_factory=list)
+    resources: Amounts = field(default_factory=lambda: {"requests": {"cpu": "10m", "memory": "64Mi"}})
+
+
+def host_and_port(uri: str) -> tuple[str, int]:
+    """Those of a URI.
+
+    Raises:
+        ValueError: it has none.
+    """
+    parts = urlsplit(uri)
+    return parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
 
 
 @dataclass(frozen=True)
@@ -179,6 +214,7 @@ class HubSpec(FlowerSpec, OcmUse):
         route_api: apiVersion of a TLSRoute, found by the check of the hub.
         outputs_claim: an existing claim for outputs; empty for one that is created.
         outputs_min_free: quantity; with less room than that, no run is submitted.
+        outputs_s3: object storage to which outputs of runs are uploaded.
         tracking: server to which ServerApps report, and C(tracking_credentials) the names of the credentials for it that are in variables.
         gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
             action C(certificates).
@@ -196,6 +232,7 @@ class HubSpec(FlowerSpec, OcmUse):
     outputs_claim: Text = ""
     outputs_min_free: Text = "0"
     outputs_resources: Amounts = field(default_factory=dict)
+    outputs_s3: Annotated[ObjectStorage, parsed(ObjectStorage)] = ObjectStorage()
     tracking: Annotated[Tracking, parsed(Tracking)] = Tracking()
     tracking_credentials: Texts = field(default_factory=list)
     metrics: Annotated[Metrics, parsed(Metrics)] = Metrics()

@@ -111,8 +111,10 @@ FLUX = Build(
 PROMETHEUS_OPERATOR = Build(
     "prometheus-operator", "prometheus-operator", ("github.com/prometheus-operator/prometheus-operator/cmd/operator",)
 )
+RCLONE = Build("rclone", "rclone", (".",))
+SEAWEEDFS = Build("seaweedfs", "seaweedfs", ("github.com/seaweedfs/seaweedfs/weed",))
 TRAEFIK = Build("traefik", "traefik", (".",))
-TOOLS = (CERT_MANAGER, CYCLONUS, FLUX, KUBECTL, OCM, OCM_HUB, PROMETHEUS_OPERATOR, TRAEFIK)
+TOOLS = (CERT_MANAGER, CYCLONUS, FLUX, KUBECTL, OCM, OCM_HUB, PROMETHEUS_OPERATOR, RCLONE, SEAWEEDFS, TRAEFIK)
 
 
 def module_version(module: str, source: Path) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
-from .addons import certmanager, flux, mlflow, ocm, prometheusoperator, skupper, traefik
+from .addons import certmanager, flux, mlflow, ocm, prometheusoperator, seaweedfs, skupper, traefik
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console, report
@@ -32,6 +32,7 @@ ON_DEMAND = {
     "flux": flux,
     "mlflow": mlflow,
     "prometheus-operator": prometheusoperator,
+    "seaweedfs": seaweedfs,
     "skupper": skupper,
     "traefik": traefik,
 }
@@ -66,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     image = commands.add_parser(
         "image",
         help="give the image of an app of examples/, or of another folder (a path), to all clusters that run, that of the execution environment to the hub, "
-        "or those of another release of Flower (flower-1.41.0) to all",
+        "those of another release of Flower (flower-1.41.0), or rclone, to all",
     )
     image.add_argument("name")
     addons = commands.add_parser("addon", help="start or stop what only some tests need")

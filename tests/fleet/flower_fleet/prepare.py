@@ -14,7 +14,7 @@ from typing import Any
 from . import binaries, golang, host
 from .console import Console
 from .errors import FleetError
-from .images import apps, ee, former, seed
+from .images import apps, ee, former, rclone, seed
 from .images.layer import Layered
 from .images.recipes import Recipe, recipes
 from .settings import LOCK, LOCK_TIMEOUT, Settings
@@ -90,18 +90,20 @@ def tool(settings: Settings, name: str) -> Path:
 def layered_image(name: str) -> Layered:
     """The image of a name or path.
 
-    It is that of an app, by its name in examples/ or its path, of the execution environment there, or of another release of Flower
-    (C(flower-1.41.0)).
+    It is that of an app, by its name in examples/ or its path, of the execution environment there, of rclone, or of
+    another release of Flower (C(flower-1.41.0)).
     """
     base = next(recipe for recipe in recipes("") if recipe.name == "flower")
     if name == ee.NAME:
         return ee.ExecutionEnvironment(ee.Environment(base))
+    if name == rclone.NAME:
+        return rclone.RcloneImage(base)
     if name.startswith(former.PREFIX):
         return former.FormerRelease(name.removeprefix(former.PREFIX), base)
     if "/" in name or name in (".", ".."):
         return apps.of_folder(name, base)
     if name not in apps.names():
-        known = sorted([*apps.names(), ee.NAME])
+        known = sorted([*apps.names(), ee.NAME, rclone.NAME])
         raise FleetError(f"there is no image {name!r}; there are: {', '.join(known)}; an app in another folder is named by its path (./{name}).")
     return apps.AppImage(name, base)
 

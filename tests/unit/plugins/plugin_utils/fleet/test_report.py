@@ -105,6 +105,11 @@ def test_room_for_outputs():
     (problem,) = [one for one in report(error="not running")["problems"] if "outputs" in one]
     assert "is not known: not running" in problem
     assert "outputs" not in fleet_table.fleet_table(report())
+    room = {"size": 10 * gib, "free": 8 * gib, "min_free": gib, "error": ""}
+    storage = report(**room, bucket="s3://models/trial", not_uploaded=["1", "2"], bucket_error="")
+    assert "outputs: 8.0 GiB of 10.0 GiB are free, uploaded to s3://models/trial" in fleet_table.fleet_table(storage).splitlines()
+    assert [one for one in storage["warnings"] if "the outputs of 2 finished runs are not in s3://models/trial" in one]
+    assert [one for one in report(**room, bucket="", not_uploaded=[], bucket_error="no such host")["warnings"] if "is not known: no such host" in one]
 
 
 def test_how_old_the_last_backup_is():

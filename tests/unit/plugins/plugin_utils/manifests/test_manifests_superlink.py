@@ -50,6 +50,12 @@ CASES = {
         "outputs_min_free": "0",
         "outputs_resources": {},
     },
+    "outputs-s3": {
+        "outputs_s3": {
+            "endpoint": "https://192.0.2.8:9000", "bucket": "models", "prefix": "hospital/trial", "region": "eu-central-1", "secret": "models-key",
+            "id_key": "id", "ca": specs.CA,
+        },
+    },  # fmt: skip
     "tracking": {
         "tracking": {
             "uri": "https://mlflow.example.com/team",

@@ -47,6 +47,7 @@ HUB = [
     {"protect_runs": True, "isolation": "subprocess"},
     {"outputs_enabled": False},
     {"tracking": {"uri": "https://mlflow.example.com", "ca": CA}},
+    {"outputs_s3": {"endpoint": "https://s3.example.com", "bucket": "models", "secret": "key", "ca": CA}},
     {"metrics": {"enabled": True, "image": "x", "monitor": True, "acm": True}},
 ]
 POOLS = [{"name": "one", "replicas": 2, "node_config": {}}]
