@@ -46,14 +46,18 @@ def read_json(data: str | bytes, most: int = MOST) -> Any:
         found = json.loads(data)
     except (RecursionError, MemoryError) as error:
         raise LimitExceeded(f"it is nested too deeply: {error}") from error
-    if _count(data, "[{") > _DEEPEST and _is_deep([found]):
+    if _count(data, "[{") > _DEEPEST and _is_deep(found):
         raise LimitExceeded(f"it is nested more than {_DEEPEST} levels deep")
     return found
 
 
-def _is_deep(outer: Any, left: int = _DEEPEST) -> bool:
-    inner = outer.values() if isinstance(outer, dict) else outer
-    return left < 0 or any(_is_deep(one, left - 1) for one in inner if isinstance(one, (dict, list)))
+def _is_deep(found: Any) -> bool:
+    level: list[Any] = [[found]]
+    for _depth in range(_DEEPEST + 1):
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer) if isinstance(inner, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
 def memory_bytes(data: str | bytes) -> int:
