@@ -21,26 +21,29 @@ class _Variables(Mapping[str, Any]):
     """The variables of a host. Those that are templates, or that a task has set, are asked for each time.
 
     Args:
-        hostvars: Ansible's.
+        hostvars: Ansible's. Each play has its own, of the same manager.
         host: as the inventory has it.
+
+    Attributes:
+        set_by_tasks: names of those that tasks have set.
     """
 
     def __init__(self, hostvars: Any, host: Any) -> None:
-        self._hostvars, self._host = hostvars, host
+        self.hostvars, self._manager, self._host = hostvars, hostvars._variable_manager, host
         self._own = dict(host.vars)
         self._raw: Mapping[str, Any] = hostvars.raw_get(host.name)
         self.set_by_tasks: Collection[str] = ()
 
-    def is_of(self, hostvars: Any, host: Any) -> bool:
+    def is_of(self, manager: Any, host: Any) -> bool:
         """Whether the inventory still has this host with these variables: C(add_host) and C(meta: refresh_inventory) change it."""
-        return hostvars is self._hostvars and host is self._host and bool(host.vars == self._own)
+        return manager is self._manager and host is self._host and bool(host.vars == self._own)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.set_by_tasks:
             value = self._raw[name]
             if isinstance(value, _CONSTANTS) and not (isinstance(value, str) and any(mark in value for mark in _MARKS)):
                 return value
-        return self._hostvars[self._host.name][name]
+        return self.hostvars[self._host.name][name]
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._raw, **dict.fromkeys(self.set_by_tasks)})
@@ -64,8 +67,9 @@ def variables_of(hostvars: Mapping[str, Mapping[str, Any]], name: str) -> Mappin
     if inventory is None or manager is None or host is None:
         return hostvars.get(name) or {}
     known = _read.get(name)
-    if known is None or not known.is_of(hostvars, host):
+    if known is None or not known.is_of(manager, host):
         known = _read[name] = _Variables(hostvars, host)
+    known.hostvars = hostvars
     known.set_by_tasks = {*manager._nonpersistent_fact_cache.get(name, ()), *manager._vars_cache.get(name, ()), *_facts(manager._fact_cache, name)}
     return known
 
