@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+# Others are not kept: the more memory a process has, the longer takes each fork.
+_OURS = ("flower_", "supernode_")
 _CONSTANTS = (str, bool, int, float, type(None))
 _MARKS = ("{{", "{%", "{#")
 
@@ -31,7 +33,7 @@ class _Variables(Mapping[str, Any]):
     def __init__(self, hostvars: Any, host: Any) -> None:
         self.hostvars, self._manager, self._host = hostvars, hostvars._variable_manager, host
         self._own = dict(host.vars)
-        self._raw: Mapping[str, Any] = hostvars.raw_get(host.name)
+        self._raw = {name: value for name, value in hostvars.raw_get(host.name).items() if name.startswith(_OURS)}
         self.set_by_tasks: Collection[str] = ()
 
     def is_of(self, manager: Any, host: Any) -> bool:
@@ -39,17 +41,17 @@ class _Variables(Mapping[str, Any]):
         return manager is self._manager and host is self._host and bool(host.vars == self._own)
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.set_by_tasks:
+        if name.startswith(_OURS) and name not in self.set_by_tasks:
             value = self._raw[name]
             if isinstance(value, _CONSTANTS) and not (isinstance(value, str) and any(mark in value for mark in _MARKS)):
                 return value
         return self.hostvars[self._host.name][name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._raw, **dict.fromkeys(self.set_by_tasks)})
+        return iter(self.hostvars[self._host.name])
 
     def __len__(self) -> int:
-        return len({*self._raw, *self.set_by_tasks})
+        return len(self.hostvars[self._host.name])
 
 
 _read: dict[str, _Variables] = {}  # by inventory name

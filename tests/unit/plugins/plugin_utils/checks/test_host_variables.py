@@ -20,7 +20,7 @@ from ansible.vars.manager import VariableManager
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.host_variables import variables_of
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
-NAMES = ("flower_delivery", "flower_connectivity", "supernode_superlink", "flower_join_verify", "missing")
+NAMES = ("flower_delivery", "flower_connectivity", "supernode_superlink", "flower_join_verify", "flower_missing", "way", "missing")
 HOSTS = {
     "a": {"flower_delivery": "ocm", "flower_connectivity": "{{ way }}", "way": "direct", "flower_join_verify": True},
     "b": {"supernode_superlink": {"address": "{{ inventory_hostname }}"}},
@@ -66,7 +66,7 @@ def test_what_cannot_change_is_read_once(run: Run) -> None:
     for _play in range(3):
         run.begin_play()
         assert variables_of(run.hostvars, "a")["flower_delivery"] == "ocm"
-        assert variables_of(run.hostvars, "a").get("missing") is None
+        assert variables_of(run.hostvars, "a").get("flower_missing") is None
     assert run.merged == 1
     assert run.is_right()
 
