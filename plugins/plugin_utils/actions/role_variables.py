@@ -73,7 +73,7 @@ class Defaults:
         self.values = values
         self._templates = {name: value for name, value in values.items() if is_template(value)}
         self._names: dict[str, list[str] | None] = {}
-        self._found: dict[tuple[str, str], str] = {}
+        self._found: dict[tuple[str, str], Any] = {}
 
     def names(self, name: str, value: Any) -> list[str] | None:
         """The variables on which a value depends; None if it is not a default of this role, or depends on more."""
@@ -86,10 +86,11 @@ class Defaults:
 
     def shared(self, name: str, inputs: Mapping[str, Any], evaluate: Callable[[], Any]) -> Any:
         """The value of a default for these values of the variables that it uses."""
-        key = (name, json.dumps(inputs, sort_keys=True))
+        key = (name, repr(inputs))
         if key not in self._found:
-            self._found[key] = json.dumps(evaluate())
-        return json.loads(self._found[key])
+            self._found[key] = evaluate()
+        found = self._found[key]
+        return json.loads(json.dumps(found)) if isinstance(found, (dict, list)) else found
 
 
 class HostVariables(Mapping[str, Any]):

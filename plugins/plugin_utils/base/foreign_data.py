@@ -21,6 +21,7 @@ from typing import Any
 MOST = 16 * 1024 * 1024
 _EACH = 64  # bytes in memory of a value
 _DEEPEST = 200
+_CONTAINERS = (dict, list)
 #: All but the tabulator and the end of a line.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -52,9 +53,9 @@ def read_json(data: str | bytes, most: int = MOST) -> Any:
 
 
 def _is_deep(found: Any) -> bool:
-    level: list[Any] = [[found]]
+    level: list[Any] = [[found]]  # containers; the parser of JSON makes no others
     for _depth in range(_DEEPEST + 1):
-        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer) if isinstance(inner, (dict, list))]
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer) if type(inner) in _CONTAINERS]
         if not level:
             return False
     return True
