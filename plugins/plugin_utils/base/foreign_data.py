@@ -21,7 +21,6 @@ from typing import Any
 MOST = 16 * 1024 * 1024
 _EACH = 64  # bytes in memory of a value
 _DEEPEST = 200
-_CONTAINERS = (dict, list)
 #: All but the tabulator and the end of a line.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -47,18 +46,14 @@ def read_json(data: str | bytes, most: int = MOST) -> Any:
         found = json.loads(data)
     except (RecursionError, MemoryError) as error:
         raise LimitExceeded(f"it is nested too deeply: {error}") from error
-    if _count(data, "[{") > _DEEPEST and _is_deep(found):
+    if _count(data, "[{") > _DEEPEST and _is_deep([found]):
         raise LimitExceeded(f"it is nested more than {_DEEPEST} levels deep")
     return found
 
 
-def _is_deep(found: Any) -> bool:
-    level: list[Any] = [[found]]  # containers; the parser of JSON makes no others
-    for _depth in range(_DEEPEST + 1):
-        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer) if type(inner) in _CONTAINERS]
-        if not level:
-            return False
-    return True
+def _is_deep(outer: Any, left: int = _DEEPEST) -> bool:
+    inner = outer.values() if isinstance(outer, dict) else outer
+    return left < 0 or any(_is_deep(one, left - 1) for one in inner if isinstance(one, (dict, list)))
 
 
 def memory_bytes(data: str | bytes) -> int:
