@@ -18,12 +18,12 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 27_350,
-    "superlink": 28_550,
-    "superlink_backup": 20_200,
+    "rotation": 27_450,
+    "superlink": 28_650,
+    "superlink_backup": 20_300,
     "superlink_standby": 22_300,
-    "supernode": 26_450,
-    "takeover": 20_600,
+    "supernode": 26_600,
+    "takeover": 20_700,
 }
 
 
