@@ -134,6 +134,8 @@ class FleetAction(ClusterAction):
         """Evaluate all variables again: those of hosts may differ from what they were in the task before."""
         self._by_host, self._auth = {}, dict[str, dict[str, Any]]()
         self._defaults = Defaults(role_defaults(ROLE).values)
+        #: Variables and values of sites in which no fault was found.
+        self._good: set[tuple[str, str]] = set()
 
     # ---- what a delivery needs of a run -----------------------------------------------------------------------------
 
@@ -218,7 +220,7 @@ class FleetAction(ClusterAction):
         try:
             variables = self.variables_of(name)
             roles = (ROLE,) if variables["supernode_superlink"] else (ROLE, *BESIDE)  # the others are about a hub
-            if wrong := variable_faults(variables.__getitem__, variables, roles):
+            if wrong := variable_faults(variables.__getitem__, variables, roles, self._good):
                 raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
             access = access_of(variables)
         except AnsibleError as error:

@@ -62,14 +62,16 @@ def role_options(role: str) -> dict[str, dict[str, Any]]:
     return options
 
 
-def variable_faults(read: Callable[[str], Any], names: Container[str], roles: Iterable[str]) -> list[str]:
+def variable_faults(read: Callable[[str], Any], names: Container[str], roles: Iterable[str], good: set[tuple[str, str]] | None = None) -> list[str]:
     """Variables of some roles that cannot be evaluated, or are not what the argument specifications say; one sentence for each.
 
     Args:
         read: the value of a variable.
         names: those that a host has.
         roles: their names.
+        good: variables and values in which no fault was found before, which are not checked again. What is good now is added.
     """
+    good = set() if good is None else good
     given: dict[str, Any] = {}
     found: list[str] = []
     unevaluated: dict[str, list[str]] = {}
@@ -83,9 +85,14 @@ def variable_faults(read: Callable[[str], Any], names: Container[str], roles: It
             unevaluated.setdefault(first_line(fault), []).append(name)
     for why, listed in unevaluated.items():
         found.append(f"{', '.join(listed)}: {'its template' if len(listed) == 1 else 'their templates'} cannot be evaluated: {why}")
+    # Hosts of a fleet have most values in common. The text of a value has its type, and that of keys.
+    new = {key: name for name, value in given.items() if (key := (name, repr(value))) not in good}
+    given = {name: given[name] for name in new.values()}
     options = {name: options[name] for name in given}
-    found += list(_option_faults({"type": "dict", "options": options}, given, "")) or ArgumentSpecValidator(options).validate(given).error_messages
-    return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found]
+    wrong = list(_option_faults({"type": "dict", "options": options}, given, "")) or ArgumentSpecValidator(options).validate(given).error_messages
+    if not wrong:
+        good.update(new)
+    return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found + wrong]
 
 
 def _option_faults(option: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:

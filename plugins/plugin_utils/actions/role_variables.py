@@ -72,21 +72,25 @@ class Defaults:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
         self._templates = {name: value for name, value in values.items() if is_template(value)}
-        self._found: dict[tuple[str, str], str] = {}
+        self._names: dict[str, list[str] | None] = {}
+        self._found: dict[tuple[str, str], Any] = {}
 
     def names(self, name: str, value: Any) -> list[str] | None:
         """The variables on which a value depends; None if it is not a default of this role, or depends on more."""
         if name not in self._templates or self._templates[name] != value:
             return None
-        found = frozenset[str]().union(*map(names_in, strings_in(value)))
-        return None if found & _IMPURE else sorted(found - _CONSTANT)
+        if name not in self._names:
+            found = frozenset[str]().union(*map(names_in, strings_in(value)))
+            self._names[name] = None if found & _IMPURE else sorted(found - _CONSTANT)
+        return self._names[name]
 
     def shared(self, name: str, inputs: Mapping[str, Any], evaluate: Callable[[], Any]) -> Any:
         """The value of a default for these values of the variables that it uses."""
-        key = (name, json.dumps(inputs, sort_keys=True))
+        key = (name, repr(inputs))
         if key not in self._found:
-            self._found[key] = json.dumps(evaluate())
-        return json.loads(self._found[key])
+            self._found[key] = evaluate()
+        found = self._found[key]
+        return json.loads(json.dumps(found)) if isinstance(found, (dict, list)) else found
 
 
 class HostVariables(Mapping[str, Any]):

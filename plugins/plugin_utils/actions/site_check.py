@@ -76,7 +76,7 @@ class SiteCheck(FleetAction):
             outcome.msg = found.msg
             refused = require(site_agreement.trust(sites[name].spec, (known.get("certificate") or {}).get("pem", "")))
             outcome.warnings += [f"{name}: {word}" for word in [*found.warnings, *refused]]
-            flower = flower_versions.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
+            flower = flower_versions.wanted(sites[name].spec.version, found.objects or supernode.objects(sites[name].spec.complete()))
             outcome.facts = {"flower": flower, "version": found.version, "skew": found.skew, "rehearsed": found.rehearsed}
 
         outcomes.each(preflight)

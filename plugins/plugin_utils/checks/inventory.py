@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .host_variables import variables_of
+
 _SHOWN = 5
 _INTERVAL = r"(?!0+(\.0*)?$)[0-9]{1,4}(\.[0-9]+)?"
 OTHER = "supernode_superlink"
@@ -189,4 +191,4 @@ class Fleet:
         return str(value).strip().lower() in _TRUE
 
     def _of(self, name: str, *hosts: str) -> Iterator[Any]:
-        return ((self.hostvars.get(host) or {}).get(name) for host in hosts)
+        return (variables_of(self.hostvars, host).get(name) for host in hosts)

@@ -13,8 +13,9 @@ data scientists can do: they run their code there by submitting it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ..base.kinds import group_of, plural_of
 from ..base.names import METRICS
@@ -38,6 +39,9 @@ _POOLS = [PoolSpec(name="one", replicas=2), PoolSpec(name="two", mode=DAEMON_SET
 # Their rights are in the table: a Namespace's depend on who creates it, only the controller reads Secrets, and rights on claims are
 # limited to their names (below).
 _TABLED = {("", "Namespace"), ("", "Secret"), ("", "PersistentVolumeClaim")}
+
+# What the rendered kinds of a site depend on -> these.
+_rendered: dict[str, list[tuple[str, str]]] = {}
 
 # Namespace (empty: the whole cluster) -> what is needed there.
 Grants = dict[str, list[Need]]
@@ -103,9 +107,17 @@ def rendered_kinds(spec: Spec) -> list[tuple[str, str]]:
     if isinstance(shape, HubSpec):
         shape = replace(shape, isolation=PROCESS, protect_runs=True)
         listed = [item for is_on in (False, True) for item in superlink.objects(replace(shape, outputs_enabled=is_on))]
-    else:
-        listed = supernode.objects(replace(shape, pools=_POOLS, disruption_budget=1, client_certificate=NOTHING, allocation={}))
-    return sorted({(group_of(item["apiVersion"]), item["kind"]) for item in listed} - _TABLED)
+        return _kinds_of(listed)
+    # The same for most sites of a fleet, and asked for each.
+    shape = replace(shape, pools=_POOLS, disruption_budget=1, client_certificate=NOTHING, allocation={})
+    key = repr((replace(shape, cluster="", namespace="", region="", location=""), shape.namespace == shape.hub_namespace))
+    if key not in _rendered:
+        _rendered[key] = _kinds_of(supernode.objects(shape))
+    return _rendered[key]
+
+
+def _kinds_of(objects: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    return sorted({(group_of(item["apiVersion"]), item["kind"]) for item in objects} - _TABLED)
 
 
 def _rendered_needs(holder: str, spec: Spec) -> list[Need]:

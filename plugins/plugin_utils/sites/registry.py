@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ClusterError
 from ..base.names import CONTROLLER, SITE
 from ..base.object_names import BUNDLE, DIRECT, OCM, SiteAccess
+from ..checks.host_variables import variables_of
 from ..checks.variables import FORMER
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def sites_with(
     """
     found = []
     for host in map(str, hosts):
-        variables = hostvars.get(host) or {}
+        variables = variables_of(hostvars, host)
         with contextlib.suppress(ClusterError):
             access = access_of(variables)
             chosen = ((delivery, access.delivery), (connectivity, access.connectivity), (clientapp, str(variables.get("flower_clientapp"))))

@@ -197,6 +197,7 @@ class PreflightResult:
         version: of Kubernetes; empty where it cannot be read.
         skew: seconds by which the site's clock is ahead; None where it cannot be read.
         rehearsed: whether the API server was asked to try the objects.
+        objects: what was rendered for the checks; empty if nothing was.
     """
 
     msg: str
@@ -204,6 +205,7 @@ class PreflightResult:
     version: str = ""
     skew: float | None = None
     rehearsed: bool = False
+    objects: Sequence[Object] = ()
 
 
 @dataclass

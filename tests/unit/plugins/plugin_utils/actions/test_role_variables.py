@@ -12,6 +12,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import role_options
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_defaults
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import (
     Defaults,
@@ -107,3 +108,26 @@ def test_a_variable_that_is_not_there() -> None:
     assert "role_x" not in found and found.get("role_x") is None
     with pytest.raises(KeyError):
         found["role_x"]
+
+
+def test_the_same_value_of_a_variable_is_checked_once_and_a_wrong_one_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[set[str]] = []
+
+    class Validator(role_options.ArgumentSpecValidator):
+        def validate(self, given: dict[str, Any]) -> Any:
+            checked.append(set(given))
+            return super().validate(given)
+
+    monkeypatch.setattr(role_options, "ArgumentSpecValidator", Validator)
+    good: set[tuple[str, str]] = set()
+
+    def faults(**values: Any) -> list[str]:
+        return role_options.variable_faults(values.__getitem__, values, ("supernode",), good)
+
+    first = {"supernode_wait_timeout": 300, "supernode_insecure": True}
+    assert faults(**first) == [] == faults(**first)
+    assert faults(**first, supernode_namespace="a") == []
+    assert checked == [set(first), set(), {"supernode_namespace"}]
+    for _time in range(2):
+        assert "supernode_insecure" in faults(**{**first, "supernode_insecure": "perhaps"})[0]
+    assert "is not true or false" in faults(**{**first, "supernode_insecure": {}})[0]
