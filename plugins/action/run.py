@@ -227,7 +227,7 @@ class ActionModule(ClusterAction):
             unseen = f"for {self._border.unseen:.0f} s of run {run_id} it was not known which SuperNodes were online"
             _warn(result, f"{unseen}; those that came and were restarted since do not show in the times of the SuperLink")
         if run.finished and (fault := self._left_regions(cli, run_id)):
-            return self._failed(result, f"run {run_id} of {run.app} is over ({run.status}), but {fault}. Its outputs stay on the hub and are not fetched")
+            return self._failed(result, f"run {run_id} of {run.app} has ended ({run.status}), but {fault}. Its outputs stay on the hub and are not fetched")
         if run.status == runs.COMPLETED:
             self._fetch_outputs(cli, run_id, result)
             self._upload_outputs(cli, run_id, result)
@@ -273,7 +273,7 @@ class ActionModule(ClusterAction):
         elif status == runs.STOPPED:
             words = f"run {run_id} was stopped"
         else:
-            words = f"run {run_id} was over ({status}) when it was to be stopped, and its outputs are not fetched"
+            words = f"run {run_id} had already ended ({status}), and its outputs are not fetched"
         state = {"status": status, "outcome": status.partition(":")[2]} if status else {}
         return self._failed(state, f"{words}, because {why}")
 

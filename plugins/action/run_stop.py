@@ -43,7 +43,7 @@ class ActionModule(ClusterAction):
                 over |= more
         stopped = [one for one in active if one not in over and one not in refused]
         words = [f"{'would stop' if self.check else 'stopped'} run {', '.join(stopped)}"] if stopped else []
-        words += [f"run {one} is over ({status})" for one, status in over.items()]
+        words += [f"run {one} has already ended ({status})" for one, status in over.items()]
         words += [f"run {one} cannot be stopped: {why}" for one, why in refused.items()]
         message = "; ".join(words)
         return {

@@ -60,4 +60,4 @@ class ActionModule(ClusterAction):
     def _words(site: str, found: dict[str, Any], changed: bool) -> str:
         if not found:
             return f"{site} is admitted" + ("" if changed else ", as it was")
-        return f"{site} is denied since {found['since']} ({found['reason'] or 'no reason given'})"
+        return f"{site} has been denied since {found['since']} ({found['reason'] or 'no reason given'})"

@@ -61,7 +61,7 @@ class ActionModule(ClusterAction):
             unknown = forgetting.unknown_sites(chosen, {*found, *unreadable}, ledger.read_book())
             warnings = []
             if unknown and params["inventory"] is not None:  # a teardown names its hosts, deployed or not
-                words = f"{forgetting.VARIABLE}: the ledger has nothing of {', '.join(map(repr, unknown))}, so there is nothing to forget"
+                words = f"{forgetting.VARIABLE}: the ledger has no record of {', '.join(map(repr, unknown))}, so there is nothing to forget"
                 warnings.append(f"{words}. It has: {', '.join(sorted({*found, *unreadable})) or 'no site'}")
             listed, served = [site for site in chosen if site not in unknown], dict[str, str]()
             # Open Cluster Management must end its delivery first. A run with the hub has tried that; in check mode it only would.

@@ -135,7 +135,7 @@ class FailoverAction(StandbyAction):
         if plan.copy:
             lines.append(f"copy {hub} to {standby} once more, so that no finished run, SuperNode or key is lost")
         elif plan.promote:
-            lines.append(f"use the copy of {there.copied if there else ''}: what {hub} did since is lost")
+            lines.append(f"use the copy of {there.copied if there else ''}: what {hub} changed since then is lost")
         if plan.promote and target.spec.outputs_enabled:
             lines.append(f"leave the outputs of runs on the volume of {hub}, from which federated.flower.outputs fetches them before a failover")
         lines.append(f"have {standby} serve in term {plan.number}" if plan.promote else f"{standby} serves in term {plan.number} already")

@@ -284,7 +284,7 @@ def await_stopped(end: End, seconds: float, say: Callable[[str], None]) -> None:
         if now >= begun + seconds:
             raise ClusterError(
                 f"{name}: {names} in namespace {namespace} should stop, and did not within {seconds:g} s; last seen: "
-                f"{pod_health.describe(left[0])}. Does the node answer? If the hub is lost for good: -e flower_failover_hub_lost=true"
+                f"{pod_health.describe(left[0])}. Is the node up? If the hub is lost for good: -e flower_failover_hub_lost=true"
             )
         if now >= shown + 10:
             shown = now

@@ -112,7 +112,7 @@ def refusal_by_peer(host: str, own: Term | None, peer: str, other: Term | None) 
 def contradiction(one: str, other: str, number: int) -> str:
     """That two hubs say that they serve in one term."""
     return (
-        f"{one} and {other} both say that they serve in term {number}, which no playbook can have done. Find out which of them has the sites, and "
+        f"{one} and {other} both say that they serve in term {number}, which no playbook does. Find out which of them has the sites, and "
         "delete the ConfigMap flower-standby of the other one"
     )
 

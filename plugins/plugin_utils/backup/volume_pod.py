@@ -89,7 +89,7 @@ def remove(hub: Cluster, spec: HubSpec, seconds: float) -> None:
     while hub.get("v1", "Pod", POD, spec.namespace) is not None:
         if time.monotonic() >= deadline:
             raise ClusterError(
-                f"{what} was deleted and is still there after {seconds:g} s. The SuperLink cannot use its volume until it is gone: does its node answer?"
+                f"{what} was deleted and is still there after {seconds:g} s. The SuperLink cannot use its volume until it is gone: is its node up?"
             )
         time.sleep(_PAUSE)
 

@@ -93,11 +93,11 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     name, port = way["name"], way["port"]
     of, variable = ("of the HTTP proxy ", "supernode_http_proxy.address") if proxy else ("", "superlink_address")
     if "error" in name:
-        add("name", BAD, f"{name['error']}; look at the site's DNS, or {variable}")
+        add("name", BAD, f"{name['error']}; check the site's DNS, or {variable}")
     else:
         add("name", GOOD, f"{of}resolves to {', '.join(name['addresses'])}")
     if "error" in port:
-        add("port", BAD, f"{port['error']}; look at firewalls and NetworkPolicies between")
+        add("port", BAD, f"{port['error']}; check firewalls and NetworkPolicies on the path")
     else:
         add("port", GOOD, f"{of}is open after {port['milliseconds']:.1f} ms")
     if proxy:
@@ -122,7 +122,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
         more = f", more than {limits.round_trip:g} ms" if is_slow else ""
         add("round trip", WEAK if is_slow else GOOD, f"{milliseconds:.0f} ms to the SuperLink and back{more}")
     if fault := _call_fault(upload):
-        add("upload", BAD, f"{BODY} bytes in one call: {fault}; every proxy between has to let bodies of that size pass")
+        add("upload", BAD, f"{BODY} bytes in one call: {fault}; every proxy on the path must accept bodies of that size")
     else:
         rate = BODY * 8 / 1e6 / max(upload["seconds"], 1e-6)
         less = f", less than {limits.upload:g} Mbit/s" if rate < limits.upload else ""
@@ -130,7 +130,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     if "idle" in way:
         silent = f"a connection that was silent for {limits.idle:g} s is"
         if "error" in way["idle"]:
-            add("idle", WEAK, f"{silent} dropped by something between: {way['idle']['error']}; raise its idle time-out above 60 s")
+            add("idle", WEAK, f"{silent} dropped on the path: {way['idle']['error']}; raise its idle time-out above 60 s")
         else:
             add("idle", GOOD, f"{silent} still open")
     for dataset, seen in sorted((apps.get("paths") or {}).items()):

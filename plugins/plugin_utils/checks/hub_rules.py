@@ -77,7 +77,7 @@ _RULES = (
         "has no effect with exposure {exposure}",
     ),
     Rule("serverapp_gpu", lambda spec: _beside(spec) and spec.get("serverapp_gpu"),
-         "has no pod to go to: with subprocess isolation the ServerApp runs in SuperLink's"),
+         "applies to no pod: with subprocess isolation the ServerApp runs in SuperLink's"),
     Rule("serverapp_image", lambda spec: _beside(spec) and spec.get("serverapp_image") and not spec.get("image"),
          "has no effect: with subprocess isolation ServerApps run in SuperLink's container. Set superlink_image to an image with flower-superlink and the "
          "app's packages, or superlink_isolation to process"),

@@ -317,8 +317,8 @@ class Rollout:
             return
         if denied:  # not a fault, but it should be visible
             outcome.msg = (
-                f"{name} is denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
-                f"{report['expected']} SuperNodes are not waited for. federated.flower.site_access with "
+                f"{name} has been denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
+                f"{report['expected']} SuperNodes are not awaited. federated.flower.site_access with "
                 f"-e flower_site={name} -e flower_access=admitted admits it."
             )
             outcome.warnings.append(outcome.msg)

@@ -74,7 +74,7 @@ class Planner:
             elif one.do in OF_SITES and (fault := fleet.fault(one.target)):
                 refused.append(fault)
             elif len(self._done.get(one, ())) >= (most := self._rates[one.do].a_day):
-                refused.append(f"{f'{one.do} {one.target}'.rstrip()}: was done {most} times in 24 hours, so it is not repeated. Look for the reason")
+                refused.append(f"{f'{one.do} {one.target}'.rstrip()}: was done {most} times in 24 hours, so it is not repeated. Find the cause")
             elif not self._recent(one, now):
                 by_kind.setdefault(one.do, []).append(one.target)
         for do in OF_SITES:

@@ -106,7 +106,7 @@ def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.da
         remedy = "Check flower_kubeconfig, flower_context and the route to its API server. Sites and runs do not need this connection and may still work."
         found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", _REFUSED if _REFUSAL in hub["error"] else remedy)
     elif hub["error"]:
-        found.problem(name, f"hub {name}: {hub['error']}", f"Do what the message says. {_OUTPUTS_UNKNOWN}")
+        found.problem(name, f"hub {name}: {hub['error']}", f"Follow the message. {_OUTPUTS_UNKNOWN}")
     elif not hub["deployed"]:
         found.problem(name, f"hub {name}: no SuperLink is deployed", f"Deploy it: {SITE}")
     if hub["trouble"]:
@@ -130,7 +130,7 @@ def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.da
         )
     outputs = hub.get("outputs") or {}
     if outputs.get("error"):
-        found.problem(name, f"hub {name}: how much room is left for outputs of runs is not known: {outputs['error']}", _OUTPUTS_UNKNOWN)
+        found.problem(name, f"hub {name}: the free space for outputs of runs is not known: {outputs['error']}", _OUTPUTS_UNKNOWN)
     elif outputs and outputs["free"] < outputs["min_free"]:
         remedy = "Delete outputs (federated.flower.outputs -e flower_outputs=prune), or set superlink_outputs_size to more"
         text = (
@@ -144,7 +144,7 @@ def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.da
     elif waiting := outputs.get("not_uploaded"):
         found.warning(name, f"hub {name}: the outputs of {counted(len(waiting), 'finished run')} are not in {outputs['bucket']}", again)
     if stale := (hub.get("lease") or {}).get("ended"):
-        remedy = f"It was killed, or lost its connection: what it had begun may be half done. The lease is free. Run {SITE} to complete it."
+        remedy = f"It was killed or lost its connection, and its changes may be incomplete. The lease is free. Run {SITE} to complete it."
         found.warning(name, f"hub {name}: {stale} did not return the lease of the fleet, which has ended", remedy)
 
 
@@ -170,7 +170,7 @@ def add_runs(runs: Sequence[Mapping[str, Any]], found: Findings, now: datetime.d
     waiting = [run for run in active if (since := formats.moment(run.get("pending-at"))) and now - since > _WAITS]
     if waiting and all(run["status"] in ("pending", "starting") for run in active):
         run = min(waiting, key=lambda run: str(run["pending-at"]))
-        remedy = "The ServerApp takes no runs: its log says why (pod serverapp-0, container superexec), and whether its pod is ready is shown above"
+        remedy = "The ServerApp accepts no runs: its log says why (pod serverapp-0, container superexec), and whether its pod is ready is shown above"
         found.warning("", f"{named(run)} is {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active", remedy)
     ended = [run for run in runs if str(run.get("status", "")).startswith("finished")]
     last = max(ended, key=lambda run: str(run.get("finished-at") or ""), default=None)
@@ -200,7 +200,7 @@ def add_site(
         return
     live = {item["pool"] for item in site["workloads"]}
     if record.get("fault"):
-        found.problem(name, f"{name}: {record['fault']}", f"Run {SITE}: it says how the record is made again")
+        found.problem(name, f"{name}: {record['fault']}", f"Run {SITE}: it says how to recreate the record")
     if has_answered(hub) and live and name not in hub["sites"]:
         text = f"{name}: its SuperNodes are deployed, and the ledger has no record of them: which of those at the SuperLink are theirs is not known"
         remedy = f"{SITE} makes new keys for them, and keeps their partitions. Unregister only what this report then still does not know"
@@ -224,7 +224,7 @@ def add_site(
         found.problem(name, f"{name}: {site['trouble']}", _site_pods(name, site["trouble"]))
     if access:
         admit = f"ansible-playbook -i INVENTORY federated.flower.site_access -e flower_site={name} -e flower_access=admitted"
-        found.problem(name, f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})", f"If the reason no longer exists: {admit}")
+        found.problem(name, f"{name} has been denied since {access['since']} ({access['reason'] or 'no reason given'})", f"When the reason is gone: {admit}")
         since = formats.moment(access["since"])
         if sum(pool["online"] or 0 for pool in pools) and (since is None or now - since > _DENIED):
             remedy = (
@@ -268,7 +268,7 @@ def _site_away(name: str, site: Mapping[str, Any]) -> str:
     forget = f"{SITE} -e flower_forget_sites={name}"
     if site.get("ocm"):
         return (
-            f"Do what the message says. If it no longer reports, check the klusterlet in the cluster of {name} and its connection to the hub. SuperNodes do "
+            f"Follow the message. If it no longer reports, check the klusterlet in the cluster of {name} and its connection to the hub. SuperNodes do "
             f"not need it and may still work. If the cluster no longer exists, remove {name} from the inventory and run {forget}"
         )
     if _REFUSAL in site["error"]:

@@ -112,9 +112,9 @@ def _backup(hub: Mapping[str, Any], now: datetime.datetime) -> str:
         return ""
     at = formats.moment(hub["backup"].get("at"))
     if at is None:
-        return "no backup of the hub is noted"
+        return "no backup of the hub is recorded"
     days = (now - at).days
-    return f"the last backup of the hub is of {at.isoformat()[:16]}, {f'{days} days' if days > 1 else 'a day' if days else 'less than a day'} ago"
+    return f"the last backup of the hub was made on {at.isoformat()[:16]}, {f'{days} days' if days > 1 else 'a day' if days else 'less than a day'} ago"
 
 
 def _rotation(hub: Mapping[str, Any]) -> str:

@@ -148,14 +148,14 @@ def _has_started(pod: Mapping[str, Any]) -> bool:
 def _backwards(want: str, runs: str) -> str:
     return (
         f"flower_version: {want} is older than {runs}, which the SuperLink runs, and it could not open the newer database. Set flower_version to "
-        f"{runs} or later; the way back is a backup and federated.flower.restore"
+        f"{runs} or later; to go back, restore a backup (federated.flower.restore)"
     )
 
 
 def warnings(release: str, sites: Mapping[str, Pair]) -> list[str]:
     """Releases that meet for a while, or permanently, and of which nothing shows that they work with the SuperLink that is wanted."""
     return [
-        f"{site}: nothing is known of SuperNodes {version} with a SuperLink {release}; they may be offline until they are upgraded"
+        f"{site}: SuperNodes {version} were never tested with a SuperLink {release}; they may be offline until they are upgraded"
         for site, pair in sites.items()
         for version in dict.fromkeys(versions["version"] for versions in pair)
         if version and known_releases.untested(release, version)
@@ -169,7 +169,7 @@ def table(hub: str, hub_pair: Pair, waves: Sequence[Sequence[str]], sites: Mappi
         for site in wave:
             version, words = sites[site][1]["version"], change(*sites[site])
             if site in by_hand and words != AS_IT_IS.format(version):
-                words = f"a bundle with {version}, which its own people apply"
+                words = f"a bundle with {version}, which the administrators of the site apply"
             lines.append(f"wave {number} of {len(waves)}, {site}: {words}")
     return lines
 

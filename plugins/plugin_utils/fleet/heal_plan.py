@@ -161,7 +161,7 @@ def _judged(
     elif pod["metadata"].get("deletionTimestamp") or ready is None:
         why, verdict = f"it is {status} and its pod is not ready: {pod_health.describe(pod)}", _WAIT
     elif now - since < after:
-        why, verdict = f"it is {status} for {seconds:.0f} s, and has {after.total_seconds():.0f} s", _WAIT
+        why, verdict = f"it has been {status} for {seconds:.0f} s, and has {after.total_seconds():.0f} s", _WAIT
     elif len(tries) >= TRIES:
         where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         why, verdict = (

@@ -63,7 +63,7 @@ class Rescue:
             self._since = uid, now
         elif now - self._since[1] >= _PATIENCE:
             self._done = True
-            self._replace(pod, f"it waited without end for its volume {claim}, which was deleted before")
+            self._replace(pod, f"it waited forever for its volume {claim}, which was deleted before")
 
     def _replaced_outdated(self, pod: Object) -> bool:
         if is_ready(pod):

@@ -77,7 +77,7 @@ class Hub:
                 f"the hub does not start with {wanted}: {self.error}. The hub is not rolled back: its SuperLink was started with {unreadable}, or may have "
                 f"been, so its database may have the format of {unreadable}, which {release} cannot open"
             )
-            lost = "there is no way back: no backup was written (flower_upgrade_backup)"
+            lost = "this cannot be undone: no backup was written (flower_upgrade_backup)"
             rest = f"go back with the backup {record['backup']} and federated.flower.restore; runs since then are lost with it"
             again += f" Otherwise: {lost if record['backup'] in ('', WAIVED) else rest}."
         elif rollback_error:
@@ -129,8 +129,8 @@ class UpgradeRun:
             )
         if hub.changes and not hub.begun and lacks_backup:
             found.append(
-                f"{host}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup leads back. Set "
-                "flower_backup_directory and flower_backup_recipients, or do without one: -e flower_upgrade_backup=false"
+                f"{host}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup can undo that. Set "
+                "flower_backup_directory and flower_backup_recipients, or upgrade without one: -e flower_upgrade_backup=false"
             )
         if error and not hub.begun:
             found.append(f"{host}: the SuperLink does not answer, so nothing is known of runs: {error} Repair it with federated.flower.site first")

@@ -79,7 +79,7 @@ class BucketInputs:
         room = reader.room().with_floor(floor)
         if room.free - self.size < room.floor:
             raise TooFull(
-                f"nothing was submitted, because the volume for outputs on {reader.cluster.name} has too little room for the inputs {self.given}: "
+                f"nothing was submitted, because the volume for outputs on {reader.cluster.name} has too little free space for the inputs {self.given}: "
                 f"{readable(self.size)}, {room}, and {readable(room.floor)} stay free (superlink_outputs_min_free). {MAKE_ROOM}"
             )
         return bucket

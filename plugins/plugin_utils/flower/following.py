@@ -160,7 +160,7 @@ class Following:
             Unreachable: it is damaged, or one before it is missing.
             UnknownRun: the SuperLink does not have the run.
         """
-        lost = Unreachable(f"{self.cli.cluster.name}: a part of what was reported about the run was lost on the way.")
+        lost = Unreachable(f"{self.cli.cluster.name}: a part of the run's events was lost in transit.")
         try:
             with foreign_data.expect_shape(lost):
                 report = foreign_data.read_json(line)

@@ -185,7 +185,7 @@ class Fetching:
         self._total = sum(self.contents.sizes.values())
         if self.changed and self._total - there + _SPARE > free:
             raise FlowerError(
-                f"the disk of the control node has too little room for these outputs: {readable(self._total - there)} are to be fetched, "
+                f"the control node's disk has too little free space for these outputs: {readable(self._total - there)} are to be fetched, "
                 f"{readable(free)} are free in {self.directory}. Make room, or choose another directory"
             )
         if self.changed and (gone := [path for path, one in self.contents.files.items() if not outputs_program.NAME.fullmatch(one.sha256)]):

@@ -226,7 +226,7 @@ class Sending:
         need = self._left(offsets)
         if offsets and room.free - need < room.floor:
             raise TooFull(
-                f"nothing was submitted, because the volume for outputs on {self.reader.cluster.name} has too little room for the inputs "
+                f"nothing was submitted, because the volume for outputs on {self.reader.cluster.name} has too little free space for the inputs "
                 f"{self.inputs.given}: {readable(need)} are to be sent, {room}, and {readable(room.floor)} stay free "
                 f"(superlink_outputs_min_free). {MAKE_ROOM}"
             )

@@ -53,7 +53,7 @@ class Attempts:
         least, in_vain, where = math.inf, 0, self.reader.cluster.name
         deadline = time.monotonic() + _DEADLINE
         while True:
-            trouble: ClusterError = Unreachable(f"{where}: a part was lost on the way.")
+            trouble: ClusterError = Unreachable(f"{where}: a part was lost in transit.")
             try:
                 if attempt():
                     return ""

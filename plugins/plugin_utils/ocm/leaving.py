@@ -121,7 +121,7 @@ def forgetting_errors(
         if site_of(item) in sites and not item["metadata"].get("deletionTimestamp"):
             found.setdefault(site_of(item), set()).add(str(item["metadata"]["namespace"]))
     return {
-        site: f"the hub still delivers to its cluster {', '.join(sorted(clusters))}, and its SuperNodes would restart without end. "
+        site: f"the hub still delivers to its cluster {', '.join(sorted(clusters))}, and its SuperNodes would restart forever. "
         "federated.flower.site ends the delivery before it forgets the site, if --limit, where there is one, has the hub, and "
         "--skip-tags does not name ocm"
         for site, clusters in found.items()

@@ -168,7 +168,7 @@ class KeyResult(StepResult):
         client_request: request for the site's client certificate, PEM; empty when it needs none.
         renewed: names of Secrets that all pods share and that were replaced.
         due: names of such Secrets that an earlier run replaced, and that are younger than a pod: its restart did not happen.
-        by_hand: whether people apply what is delivered, whenever they do: its SuperNodes are not waited for.
+        by_hand: whether people apply what is delivered, whenever they do: its SuperNodes are not awaited.
         settled: whether the site has what replaced its former client certificates, so that these can be revoked.
         certificate: stands in for a client certificate that cannot be issued yet; empty where it always can.
         login: mark of new credentials for the HTTP proxy; empty where they did not change.

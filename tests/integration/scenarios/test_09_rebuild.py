@@ -58,7 +58,7 @@ def test_a_pod_that_waits_for_its_volume_without_end(fed):
     fed.hub.apply({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": pod["spec"]})
     before = len(fed.trail())
     run = fed.site()
-    assert "superlink-0 was created again: it waited without end for its volume data-superlink-0" in run.output
+    assert "superlink-0 was created again: it waited forever for its volume data-superlink-0" in run.output
     noted = fed.recorded(before)["sites"]["hub"]
     assert any("was created again" in str(word) for word in noted["words"]), noted
     assert set(fed.nodes().values()) == {"online"} and held(fed) == keys

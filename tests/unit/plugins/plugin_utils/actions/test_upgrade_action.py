@@ -310,7 +310,7 @@ def test_a_bundle_is_written_and_neither_waited_for_nor_judged() -> None:
     fleet = Fleet(sites=("clinic", "a"))
     fleet.info["clinic"] |= {"bundle": {"version": 2}, "workloads": [], "bundle_workloads": [{**pool_of(OLD), "version": OLD}]}
     result = fleet.upgrade()
-    assert result["plan"][1:] == ["wave 1 of 2, a: 1.40.0 -> 1.41.0", "wave 2 of 2, clinic: a bundle with 1.41.0, which its own people apply"]
+    assert result["plan"][1:] == ["wave 1 of 2, a: 1.40.0 -> 1.41.0", "wave 2 of 2, clinic: a bundle with 1.41.0, which the administrators of the site apply"]
     assert fleet.calls[fleet.calls.index("supernode pulled clinic") + 1] == "supernode clinic" and not fleet.known
     failing = Fleet(sites=("clinic", "a"))
     failing.info["clinic"] |= fleet.info["clinic"]

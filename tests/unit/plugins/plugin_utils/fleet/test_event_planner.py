@@ -41,7 +41,7 @@ def test_an_alert_that_comes_and_goes_has_three_repairs_a_day() -> None:
         done += [minute] * len(events)
         said.update(refused)
     assert done == [0, 15, 30, 1440, 1455, 1470]
-    assert said == {"repair site-1: was done 3 times in 24 hours, so it is not repeated. Look for the reason"}
+    assert said == {"repair site-1: was done 3 times in 24 hours, so it is not repeated. Find the cause"}
 
 
 def test_many_sites_at_once_are_reported_and_not_repaired() -> None:

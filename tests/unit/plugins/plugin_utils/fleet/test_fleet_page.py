@@ -323,7 +323,7 @@ def test_certificates_of_the_next_days() -> None:
     many = [site(f"lab-{number}", certificate={"not_after": "2026-12-20T00:00:00+00:00"}) for number in range(8)]
     network = {"hub": {"certificates": [{"kind": "ca", "not_after": "2031-01-01T00:00:00Z"}]}, "sites": {"lab-1": {"links": [{"not_after": ""}]}}}
     given = report(site("old", certificate={"not_after": "2026-11-01T00:00:00+00:00"}), *many, network=network)
-    backup = "the last backup of the hub is of 2026-11-22T10:00, a day ago"
+    backup = "the last backup of the hub was made on 2026-11-22T10:00, a day ago"
     given["hub"] |= {"trust": [{"subject": "CN=x", "not_after": "2036-01-01T00:00:00Z"}], "backup": backup}
     found = expiries(given, datetime.datetime.fromisoformat(NOW))
     facts = [(one["date"], one["days"], one["state"]) for one in found[:3]]

@@ -118,7 +118,7 @@ def test_a_bundle_is_shown_as_one_that_people_apply() -> None:
     assert flower_versions.table("hub", (OLD, NEW), [["a"], ["clinic", "done"]], sites, {"clinic", "done"}) == [
         "hub hub: 1.40.0 -> 1.41.0",
         "wave 1 of 2, a: 1.40.0 -> 1.41.0",
-        "wave 2 of 2, clinic: a bundle with 1.41.0, which its own people apply",
+        "wave 2 of 2, clinic: a bundle with 1.41.0, which the administrators of the site apply",
         "wave 2 of 2, done: 1.41.0, as it is",
     ]
     (fault,) = flower_versions.faults("hub", (OLD, OLD), {"clinic": (NEW, OLD)}, {"clinic"})

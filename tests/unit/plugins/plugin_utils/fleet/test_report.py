@@ -121,8 +121,8 @@ def test_how_old_the_last_backup_is():
 
     for hours, words in ((1, "less than a day ago"), (30, "a day ago"), (24 * 40 + 1, "40 days ago")):
         at = (now - datetime.timedelta(hours=hours)).isoformat(timespec="seconds")
-        assert line(backup={"at": at}) == f"the last backup of the hub is of {at[:16]}, {words}"
-    assert line(backup={}) == "no backup of the hub is noted"
+        assert line(backup={"at": at}) == f"the last backup of the hub was made on {at[:16]}, {words}"
+    assert line(backup={}) == "no backup of the hub is recorded"
     assert line() == line(backup={}, error="busy", nodes={}) == "", "it is not known"
 
 
@@ -265,7 +265,7 @@ def test_a_denied_site_is_shown_as_denied_and_not_as_broken():
     access = {"state": "denied", "since": "2026-11-21T10:00:00+00:00", "reason": "audit"}
     changed["sites"]["site-a"] |= {"access": access, "client": {"not_after": "2027-02-01T10:00:00+00:00"}}
     report = fleet_report.fleet_report("hub", changed, {"site-a": SITE})
-    assert report["problems"] == ["site-a is denied since 2026-11-21T10:00:00+00:00 (audit)"]
+    assert report["problems"] == ["site-a has been denied since 2026-11-21T10:00:00+00:00 (audit)"]
     assert report["sites"][0]["access"] == access
     row = fleet_table.fleet_table(report).splitlines()[2]
     assert row.endswith("denied") and "2027-02-01" in row
@@ -280,7 +280,7 @@ def test_a_denied_site_that_is_online_nevertheless_is_a_problem_of_its_own():
     words = "site-a is denied, and SuperNodes of it are online: the gateway does not refuse them"
     assert problems("2026-11-21T10:00:00+00:00")[1:] == [words]
     now = datetime.datetime.now(datetime.timezone.utc).isoformat()
-    assert problems(now) == [f"site-a is denied since {now} (audit)"], "they count as online for a minute"
+    assert problems(now) == [f"site-a has been denied since {now} (audit)"], "they count as online for a minute"
 
 
 def test_a_site_that_is_down_still_shows_what_the_hub_sees():

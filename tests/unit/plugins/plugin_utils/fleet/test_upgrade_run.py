@@ -90,7 +90,7 @@ def test_a_hub_that_does_not_start(hub: dict[str, Any], rollback_error: str, rol
 
 def test_there_is_no_way_back_without_a_backup() -> None:
     record = {"hub": {"was": HUB_OLD}, "backup": upgrade_record.WAIVED}
-    assert "there is no way back: no backup was written (flower_upgrade_backup)" in replace(HUB, error="it crashes").stopped(record)
+    assert "this cannot be undone: no backup was written (flower_upgrade_backup)" in replace(HUB, error="it crashes").stopped(record)
 
 
 def begin(known: Any, live: Any = None, target: Any = None, *, answers: bool = False) -> Any:

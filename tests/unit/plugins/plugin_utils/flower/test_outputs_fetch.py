@@ -375,9 +375,9 @@ class Liar:
 @pytest.mark.parametrize(
     ("data", "rc", "words"),
     [
-        (b"", 0, "a part was lost on the way"),
-        (b"123", 0, "a part was lost on the way"),
-        (b"12346.\n", 0, "a part was lost on the way"),
+        (b"", 0, "a part was lost in transit"),
+        (b"123", 0, "a part was lost in transit"),
+        (b"12346.\n", 0, "a part was lost in transit"),
         (b"1" * 10_000, 0, "sent more than was requested"),
         (b"", 1, r"ended with code 1: Traceback\?\[2J"),
     ],
