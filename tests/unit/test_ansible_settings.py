@@ -75,6 +75,15 @@ def test_a_play_states_what_an_ansible_cfg_can_turn(name: str, one: dict[str, An
 FREE = {*WITHOUT_LEASE, "Follow the hub"}
 
 
+#: Conditions under which plays change something.
+SOMETIMES = (
+    "{{ __reconcile_wanted != 'report' }}",
+    "{{ __maintenance_mode != 'report' }}",
+    "{{ __plan_state == 'compared' }}",
+    "{{ flower_schedule | default('', true) | string | length > 0 }}",
+)
+
+
 def changes(name: str, one: dict[str, Any]) -> bool:
     """Whether a play has a module or role that changes the fleet, and does not only check or describe it."""
     if name.endswith("_check.yml") or one["name"] in ("Describe the hub", "Ask for confirmation"):
@@ -87,7 +96,7 @@ def changes(name: str, one: dict[str, Any]) -> bool:
 def test_a_play_that_changes_something_needs_the_lease(name: str, one: dict[str, Any]) -> None:
     needed = one.get("vars", {}).get("__lease_needed", False)
     if changes(name, one) and not {name, one["name"]} & FREE:
-        assert needed in (True, "{{ __reconcile_wanted != 'report' }}", "{{ __plan_state == 'compared' }}")
+        assert needed in (True, *SOMETIMES)
 
 
 class Once(ClusterAction):

@@ -96,7 +96,8 @@ def commands(block: Block) -> list[str]:
 
 
 COMMANDS = [(block, command) for block in BLOCKS if block.language in SHELL for command in commands(block)]
-PARSER = PlaybookCLI(["ansible-playbook"])
+PROGRAM = "ansible-playbook"
+PARSER = PlaybookCLI([PROGRAM])
 PARSER.init_parser()
 
 

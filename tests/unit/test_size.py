@@ -18,12 +18,13 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 27_500,
-    "superlink": 28_800,
+    "rotation": 27_550,
+    "run_schedule": 20_250,
+    "superlink": 28_850,
     "superlink_backup": 20_450,
     "superlink_standby": 22_300,
-    "supernode": 26_600,
-    "takeover": 20_700,
+    "supernode": 26_750,
+    "takeover": 20_800,
 }
 
 

@@ -110,7 +110,7 @@ def opened(there: Any) -> Reply:
             signers[CLIENT] = reported["client"]["request"]
         for name, line in signers.items():
             if not signatures.is_signed_with(content, base64.b64decode(found.get(name, ""), validate=True), line):
-                raise ValueError(f"the key {name[:80]!r} has not signed it: it was changed in transit")
+                raise ValueError(f"the key {name[:80]!r} has not signed it: it was changed on its way")
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ClusterError(
             f"it is not a reply of a site's job ({_words(error)}). Let the site send the file again: "

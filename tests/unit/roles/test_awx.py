@@ -34,7 +34,7 @@ ROLE = ROOT / "roles" / "awx"
 #: does not keep.
 PARTS = {
     "awx", "connect", "convert", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout", "openshift_projects", "render", "restore",
-    "return_lease", "support", "take_lease",
+    "return_lease", "schedule", "support", "take_lease",
 }  # fmt: skip
 #: Modules of objects that all organizations of a controller share.
 SHARED = {"credential_type", "execution_environment"}

@@ -108,7 +108,7 @@ def test_a_name_that_the_ledger_does_not_have_is_not_forgotten(monkeypatch: pyte
     hub = Hub(a="federated.flower", b="federated.flower")
     result = forget(monkeypatch, hub, [], sites="a,bb", inventory=["b"], validate=validate)
     assert result["sites"] == sites
-    assert result["warnings"] == ["flower_forget_sites: the ledger has nothing of 'bb', so there is nothing to forget. It has: a, b"]
+    assert result["warnings"] == ["flower_forget_sites: the ledger has no record of 'bb', so there is nothing to forget. It has: a, b"]
     assert fleet_summary({"sites": {}}, ["b"], result["sites"]).endswith(" a is forgotten.")
     assert forget(monkeypatch, Hub(), [], sites=["c"])["warnings"] == [], "a teardown names its hosts, deployed or not"
 

@@ -29,7 +29,7 @@ def test_the_secret_has_what_the_pod_needs(parsed_hub: Any, live: dict[str, Any]
     assert words in faults and bool(words) is bool(faults)
 
 
-@pytest.mark.parametrize(("live", "words"), [(None, "Secret flower/key does not exist: create it"),
+@each_row(("live", "words"), [(None, "Secret flower/key does not exist: create it"),
                                              ({"data": {"AWS_ACCESS_KEY_ID": "eA=="}}, "has no entry secret: add"),
                                              ({"data": {"AWS_ACCESS_KEY_ID": "eA==", "secret": "eA=="}}, "")])  # fmt: skip
 def test_the_secret_of_object_storage_has_what_the_pod_needs(parsed_hub: Any, live: dict[str, Any] | None, words: str) -> None:
@@ -37,7 +37,7 @@ def test_the_secret_of_object_storage_has_what_the_pod_needs(parsed_hub: Any, li
     assert words in faults and bool(words) is bool(faults) and (not words or "superlink_outputs_s3.secret" in faults)
 
 
-@pytest.mark.parametrize(("endpoint", "words"), [("https://192.0.2.7:9000", ""),
+@each_row(("endpoint", "words"), [("https://192.0.2.7:9000", ""),
                                                  ("HTTP://192.0.2.7:9000", "outputs of runs are sent to 192.0.2.7 in clear text"),
                                                  ("http://s3.storage.svc", ""), ("https://s3.example.com", "in superlink_outputs_s3.egress")])  # fmt: skip
 def test_the_way_to_object_storage(parsed_hub: Any, endpoint: str, words: str) -> None:

@@ -119,7 +119,7 @@ SUPERLINK = [
     (egress(pod_selector={"a": "b c"}), "superlink_serverapp_egress[0].pod_selector[a]: 'b c' is not a label"),
     ({"monitoring_namespaces": ["my ns"]}, "superlink_monitoring_namespaces[0]: 'my ns' is not a DNS-1123 label"),
     ({"monitoring_namespaces": [{}]}, "superlink_monitoring_namespaces[0]: {} is empty"),
-    ({"isolation": "subprocess", "serverapp_gpu": {"count": 1}}, "has no pod to go to"),
+    ({"isolation": "subprocess", "serverapp_gpu": {"count": 1}}, "applies to no pod"),
     ({"isolation": "subprocess", "serverapp_image": "r/app:1"}, "superlink_serverapp_image: 'r/app:1' has no effect: with subprocess isolation"),
     ({"serverapp_gpu": {"resource": "gpu"}}, "is not an extended resource"),
     (

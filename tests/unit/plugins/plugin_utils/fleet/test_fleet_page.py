@@ -331,7 +331,7 @@ def test_certificates_of_the_next_days() -> None:
     assert found[2]["what"].startswith("site lab-0, ") and found[2]["what"].endswith(", 2 more")
     page = Page(fleet_page(given, NOW))
     assert "The next one after that ends on 2031-01-01, in 1499 days: that of Skupper at the hub (ca)." in page.text
-    assert "The last backup of the hub is of 2026-11-22T10:00, a day ago." in page.text
+    assert "The last backup of the hub was made on 2026-11-22T10:00, a day ago." in page.text
     later = report(site())
     later["hub"] |= {"certificate": {"not_after": "2027-12-01T10:00:00+00:00"}}
     later["sites"][0]["certificate"] = {}

@@ -127,7 +127,7 @@ def test_a_bundle_is_shown_as_one_that_people_apply() -> None:
 
 def test_releases_of_which_nothing_is_known_are_named_once() -> None:
     assert flower_versions.warnings("1.43.0", {"a": (NEW, NEW), "b": (what("1.43.0"), what("1.43.0"))}) == [
-        "a: nothing is known of SuperNodes 1.41.0 with a SuperLink 1.43.0; they may be offline until they are upgraded"
+        "a: SuperNodes 1.41.0 were never tested with a SuperLink 1.43.0; they may be offline until they are upgraded"
     ]
 
 

@@ -256,7 +256,7 @@ def test_pools_that_are_removed_and_sites_that_say_why_are_not_missing():
     denied = hub(nodes={})
     denied["sites"]["site-a"]["access"] = {"since": "2026-11-21T10:00:00+00:00", "reason": "audit"}
     (problem,) = fleet_report.fleet_report("hub", denied, {"site-a": {**SITE, "workloads": []}})["problems"]
-    assert problem.startswith("site-a is denied since")
+    assert problem.startswith("site-a has been denied since")
 
 
 def test_a_denied_site_is_shown_as_denied_and_not_as_broken():

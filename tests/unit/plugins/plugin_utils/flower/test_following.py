@@ -125,14 +125,14 @@ def test_a_damaged_report_is_read_again() -> None:
     pod.name = "hub"
     assert Following(FlowerCLI(pod, "flower"), "5", watch).follow(60).finished
     assert watch.lines == ["a", "b"]
-    assert "lost on the way" in watch.troubles[0]
+    assert "lost in transit" in watch.troubles[0]
 
 
 def test_a_gap_is_read_again() -> None:
     _found, watch, pod = followed([report("running", 2, "c")], [report("finished:failed", 0, "a", "b", "c")])
     assert watch.lines == ["a", "b", "c"]
     assert steps(pod, "seen") == [0, 0]
-    assert "lost on the way" in watch.troubles[0]
+    assert "lost in transit" in watch.troubles[0]
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_a_file_that_changes_while_it_is_sent(root, folder):
 
 def test_no_room(root, folder):
     with pytest.raises(
-        TooFull, match=r"too little room for the inputs .*superlink_outputs_min_free.*flower_outputs=prune"
+        TooFull, match=r"too little free space for the inputs .*superlink_outputs_min_free.*flower_outputs=prune"
     ):
         sending(root, folder, floor="1000Ti").send()
     with pytest.raises(TooFull):

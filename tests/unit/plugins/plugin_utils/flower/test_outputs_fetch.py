@@ -321,7 +321,7 @@ def test_too_little_room_is_noticed_before(root, home, monkeypatch):
     monkeypatch.setattr(outputs_fetch.os, "statvfs", small)
     reader = reader_of(root)
     work = fetching(reader, home)
-    with pytest.raises(FlowerError, match=r"too little room .*1.0 MiB are to be fetched, 1.2 MiB are free"):
+    with pytest.raises(FlowerError, match=r"too little free space .*1.0 MiB are to be fetched, 1.2 MiB are free"):
         work.fetch({})
     assert reader.cluster.connections == 1, "only the list was read"
 
