@@ -17,7 +17,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply import read
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import upgrade_record
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import bucket, outputs_reader, run_log, run_table, schedules
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    bucket,
+    outputs_reader,
+    run_log,
+    run_table,
+    schedules,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden

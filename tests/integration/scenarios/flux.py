@@ -98,8 +98,8 @@ class Flux:
 
 def shown():
     """The GitRepository and the Kustomization of the guide."""
-    text = re.search(r"^Flux\n-+\n.*?\n\.\. code-block:: yaml\n\n(.*?)\n(?=\S)", GUIDE.read_text(encoding="utf-8"), re.M | re.S)
-    return list(yaml.safe_load_all(textwrap.dedent(text[1])))
+    section = re.search(r"^Flux\n-+\n(.*?)^-+$", GUIDE.read_text(encoding="utf-8"), re.M | re.S)
+    return [yaml.safe_load(textwrap.dedent(text)) for text in re.findall(r"\.\. code-block:: yaml\n\n((?: {4}.*\n)+)", section[1])]
 
 
 def release(cluster, items):

@@ -57,6 +57,11 @@ def storage(federation: Any, fleet_command: Callable[..., None], fleet_addon: Ca
     federation.settled = False
     federation.settle()
     assert not any(one["name"] == "outputs-s3" for one in federation.pods("hub", name="serverapp")["serverapp-0"]["spec"]["containers"])
+    # The key is in the environment of the container that uploads, as Kubernetes puts it there, and nowhere else.
+    shown = federation.shown(federation.logs, federation.home, federation.tmp)
+    assert not shown, shown
+    for text in [text for text, place in federation.secrets.items() if SECRET in place]:
+        del federation.secrets[text]
     federation.hub.delete("v1", "Secret", SECRET, NAMESPACE)
     fleet_addon("seaweedfs", "down")
 
@@ -106,7 +111,8 @@ def test_the_status_warns_until_outputs_are_uploaded(storage: Any, first: str) -
     words = f"the outputs of 1 finished run are not in s3://{PLACE}"
     assert any(words in line for line in storage.play("status").table)
     would = storage.play("outputs", "-e", "flower_outputs=upload", "--check")
-    assert f"would upload outputs of run {LOST}: 2 files, 30.0 MiB" in would.messages() and rclone(storage, "cat", f"s3:{PLACE}/{LOST}/noise")[0]
+    assert f"would upload outputs of run {LOST}: 2 files, 30.0 MiB" in would.messages()
+    assert rclone(storage, "lsf", f"s3:{PLACE}/{LOST}/")[1] == b""
     storage.play("outputs", "-e", "flower_outputs=upload")
     assert set(manifest(storage, LOST)["files"]) == {"noise", "sub folder/ü.txt"}
     summed = storage.python("hub", "serverapp-0", "superexec", f"import hashlib; print(hashlib.sha256(open('/outputs/{LOST}/noise', 'rb').read()).hexdigest())")
@@ -122,7 +128,8 @@ def test_nothing_in_the_bucket_is_overwritten(storage: Any, first: str) -> None:
     assert f"outputs of run {TAKEN} were not uploaded" in said and "noise" in said, said
     # The server refuses as well, if the object appears after rclone has looked.
     assert rclone(storage, "rcat", "--header-upload=If-None-Match:*", f"s3:{PLACE}/{TAKEN}/noise", stdin="mine")[0] != 0
-    assert rclone(storage, "cat", f"s3:{PLACE}/{TAKEN}/noise")[1] == b"theirs" and rclone(storage, "cat", f"s3:{PLACE}/{TAKEN}/flower-outputs.json")[0]
+    assert rclone(storage, "cat", f"s3:{PLACE}/{TAKEN}/noise")[1] == b"theirs"
+    assert rclone(storage, "lsf", f"s3:{PLACE}/{TAKEN}/")[1] == b"noise\n"
     storage.play("outputs", "-e", f"flower_outputs=delete flower_run_id={TAKEN}")
 
 
