@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base import formats
-from ..base.formats import readable
+from ..base.formats import counted, readable
 from ..programs.outputs_program import NAME
 from .cli import FlowerError
 from .outputs_list import Room, Stored
@@ -174,7 +174,7 @@ def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def summary(listed: Sequence[Mapping[str, Any]], inputs: Sequence[Mapping[str, Any]], room: Room) -> str:
     """How many runs have outputs, their size, that of inputs, and the room that is left."""
-    words = f"outputs of {len(listed)} runs, {readable(sum(one['size'] for one in listed))}; "
+    words = f"outputs of {counted(len(listed), 'run')}, {readable(sum(one['size'] for one in listed))}; "
     words += f"{len(inputs)} inputs, {readable(sum(one['size'] for one in inputs))}; " if inputs else ""
     words += str(room)
     return f"{words}, which is below the floor of {readable(room.floor)}: no run is submitted" if room.is_low else words
