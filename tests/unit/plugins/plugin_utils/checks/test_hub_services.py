@@ -29,17 +29,27 @@ def test_the_secret_has_what_the_pod_needs(parsed_hub: Any, live: dict[str, Any]
     assert words in faults and bool(words) is bool(faults)
 
 
-@each_row(("live", "words"), [(None, "Secret flower/key does not exist: create it"),
-                                             ({"data": {"AWS_ACCESS_KEY_ID": "eA=="}}, "has no entry secret: add"),
-                                             ({"data": {"AWS_ACCESS_KEY_ID": "eA==", "secret": "eA=="}}, "")])  # fmt: skip
+@each_row(
+    ("live", "words"),
+    [
+        (None, "Secret flower/key does not exist: create it"),
+        ({"data": {"AWS_ACCESS_KEY_ID": "eA=="}}, "has no entry secret: add"),
+        ({"data": {"AWS_ACCESS_KEY_ID": "eA==", "secret": "eA=="}}, ""),
+    ],
+)
 def test_the_secret_of_object_storage_has_what_the_pod_needs(parsed_hub: Any, live: dict[str, Any] | None, words: str) -> None:
     faults, _warnings = said(hub_services.storage_secret(parsed_hub(outputs_s3={"endpoint": "https://x", "secret": "key", "secret_key": "secret"}), live))
     assert words in faults and bool(words) is bool(faults) and (not words or "superlink_outputs_s3.secret" in faults)
 
 
-@each_row(("endpoint", "words"), [("https://192.0.2.7:9000", ""),
-                                                 ("HTTP://192.0.2.7:9000", "outputs of runs are sent to 192.0.2.7 in clear text"),
-                                                 ("http://s3.storage.svc", ""), ("https://s3.example.com", "in superlink_outputs_s3.egress")])  # fmt: skip
+@each_row(
+    ("endpoint", "words"),
+    [
+        ("https://192.0.2.7:9000", ""),
+        ("HTTP://192.0.2.7:9000", "outputs of runs are sent to 192.0.2.7 in clear text"),
+        ("http://s3.storage.svc", ""), ("https://s3.example.com", "in superlink_outputs_s3.egress"),
+    ],
+)
 def test_the_way_to_object_storage(parsed_hub: Any, endpoint: str, words: str) -> None:
     faults, found = said(hub_services.storage(parsed_hub(outputs_s3={"endpoint": endpoint})))
     assert faults == "" and words in found and bool(words) is bool(found) and said(hub_services.storage(parsed_hub())) == ("", "")
@@ -85,8 +95,13 @@ def test_credentials_in_clear_text(parsed_hub: Any, uri: str, secret: str, crede
     assert ("192.0.2.7 in clear text" in found and "Use https" in found) == warned == bool(found)
 
 
-@each_row(("changes", "warned"), [({"metrics": METRICS}, True), ({"metrics": METRICS, "monitoring_namespaces": ["monitoring"]}, False),
-                                                 ({"metrics": METRICS, "network_policies": False}, False), ({}, False)])  # fmt: skip
+@each_row(
+    ("changes", "warned"),
+    [
+        ({"metrics": METRICS}, True), ({"metrics": METRICS, "monitoring_namespaces": ["monitoring"]}, False),
+        ({"metrics": METRICS, "network_policies": False}, False), ({}, False),
+    ],
+)
 def test_metrics_that_nobody_may_read(parsed_hub: Any, changes: dict[str, Any], warned: bool) -> None:
     cluster: Any = None  # is not asked
     faults, found = said(hub_services.metrics(cluster, parsed_hub(**changes)))
