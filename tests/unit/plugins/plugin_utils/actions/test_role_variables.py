@@ -114,9 +114,9 @@ def test_the_same_value_of_a_variable_is_checked_once_and_a_wrong_one_each_time(
     checked: list[set[str]] = []
 
     class Validator(role_options.ArgumentSpecValidator):
-        def validate(self, given: dict[str, Any]) -> Any:
-            checked.append(set(given))
-            return super().validate(given)
+        def validate(self, parameters: dict[str, Any]) -> Any:
+            checked.append(set(parameters))
+            return super().validate(parameters)
 
     monkeypatch.setattr(role_options, "ArgumentSpecValidator", Validator)
     good: set[tuple[str, str]] = set()
