@@ -12,7 +12,6 @@ import re
 import socket
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_http, run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_program as program
 
-GUIDE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_metrics.rst"
 KEY = {"pool": "default", "name": "0", "public_key": "ecdsa", "dead": False}
 NOW = 1_000_000.0
 
@@ -44,13 +42,6 @@ def run(status, sub_status="", **times):
         **dict.fromkeys(("pending_at", "starting_at", "running_at", "finished_at"), ""),
         **{name: ago(seconds) for name, seconds in times.items()},
     }
-
-
-def test_the_guide_lists_what_there_is():
-    text = GUIDE.read_text(encoding="utf-8")
-    rows = re.findall(r'^   ``(flower_\w+)``, "?(.*?)"?, "(.*)"$', text, re.M)
-    found = {name: (tuple(re.findall("``(.*?)``", labels)), words) for name, labels, words in rows}
-    assert found == {name: (labels, words) for name, (_kind, labels, words) in program.METRICS.items()}
 
 
 def test_names_follow_the_conventions_of_prometheus():
