@@ -91,7 +91,7 @@ class Rollout:
         self.outcomes.each(lambda name: self.backends[name].detect_platform())
 
     def _deploy(self, chosen: Sequence[str]) -> None:
-        keys = self._keys(chosen)
+        keys = self.outcomes.each(lambda name: self._make(name, ()), self._complete(chosen))
         registered = self._register(keys)
         again = [name for name in keys if registered.dead.get(name) and not self.outcomes[name].failed]
         if again:
@@ -127,7 +127,8 @@ class Rollout:
         self.outcomes.each(confirm, waiting)
         self._note_nodes([name for name in waiting if not self.outcomes[name].failed])
 
-    def _keys(self, chosen: Sequence[str]) -> dict[str, KeyResult]:
+    def _complete(self, chosen: Sequence[str]) -> list[str]:
+        """Add what only the hub knows to the specifications of sites: its address, CA and the partition numbers. Returns the sites that have them."""
         published = partitions.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen)
         found = self._numbers = partitions.allocate(
             self.run,
@@ -151,7 +152,7 @@ class Rollout:
                 allocation=found.allocation[name],
             )
             site.identity = found.identity
-        return self.outcomes.each(lambda name: self._make(name, ()), given)
+        return given
 
     def _make(self, name: str, dead: Sequence[str]) -> KeyResult:
         keys = self.backends[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
