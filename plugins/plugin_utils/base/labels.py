@@ -11,7 +11,7 @@ _MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "federated.flower"
 PART_OF = "flower"
 POOL_LABEL = "federated.flower/pool"
-# Of a ManagedCluster, followed by the federation's name: the version of the ClientApps that the cluster has (ocm/app_versions.py).
+# Of a ManagedCluster, followed by the federation's name: the version of the ClientApps that the cluster has (ocm/replica_set.py).
 CLIENTAPP_LABEL = "clientapp.federated.flower/"
 
 

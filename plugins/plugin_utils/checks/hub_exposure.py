@@ -74,7 +74,7 @@ def _gateway(cluster: Cluster, spec: HubSpec, exposure: GatewayApi) -> Iterator[
     status, generation = gateway.get("status") or {}, gateway["metadata"].get("generation")
     reported = {text(one.get("name")): one for one in status.get("listeners") or []}
     refusals = {
-        name: why or _not_accepted(reported.get(name) or {}, generation) or "" for name, why in front.listeners(spec, gateway).items()
+        name: why or _not_accepted(reported.get(name) or {}, generation) or "" for name, why in exposure.listeners(spec, gateway).items()
     }
     takers = [one for one in gateway["spec"]["listeners"] if not refusals[text(one.get("name"))]]
     if not takers:

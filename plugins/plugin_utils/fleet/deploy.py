@@ -91,7 +91,7 @@ class Rollout:
         self.outcomes.each(lambda name: self.backends[name].detect_platform())
 
     def _deploy(self, chosen: Sequence[str]) -> None:
-        keys = self.outcomes.each(lambda name: self._make(name, ()), self._complete(chosen))
+        keys = self._keys(chosen)
         registered = self._register(keys)
         again = [name for name in keys if registered.dead.get(name) and not self.outcomes[name].failed]
         if again:
@@ -126,6 +126,9 @@ class Rollout:
 
         self.outcomes.each(confirm, waiting)
         self._note_nodes([name for name in waiting if not self.outcomes[name].failed])
+
+    def _keys(self, chosen: Sequence[str]) -> dict[str, KeyResult]:
+        return self.outcomes.each(lambda name: self._make(name, ()), self._complete(chosen))
 
     def _complete(self, chosen: Sequence[str]) -> list[str]:
         """Add what only the hub knows to the specifications of sites: its address, CA and the partition numbers. Returns the sites that have them."""
