@@ -101,14 +101,7 @@ class ActionModule(HubCheck, HubCertificates):
         front = self._apply(spec, settings, superlink.front_objects(spec), prune=False, wait=True)
         issued = self.issue_missing(spec, settings)
         self._done.append(Result(objects=issued["objects"]))
-        spec = replace(
-            spec,
-            superlink_address=issued["address"] or spec.superlink_address,
-            ca_bundle=issued["ca_bundle"] or spec.ca_bundle,
-            gateway_secret=issued["secret"],
-            gateway_names=issued["names"],
-            created_storage_size=issued["storage_size"],
-        )
+        spec = self.with_issued(spec, issued)
         rest = self._apply(spec, settings, superlink.objects(spec), prune=None, wait=settings["wait"])
         self._refresh(spec, rest)
         applied = merged_results([front, rest])

@@ -124,6 +124,18 @@ class HubCertificates(CertificateAction):
             "msg": "; ".join(reasons) or plan.pending or "all certificates are good",
         }
 
+    @staticmethod
+    def with_issued(spec: HubSpec, issued: Mapping[str, Any]) -> HubSpec:
+        """The specification with what C(issue_missing) returned."""
+        return replace(
+            spec,
+            superlink_address=issued["address"] or spec.superlink_address,
+            ca_bundle=issued["ca_bundle"] or spec.ca_bundle,
+            gateway_secret=issued["secret"],
+            gateway_names=issued["names"],
+            created_storage_size=issued["storage_size"],
+        )
+
     def _wait(self, hub: Cluster, params: Mapping[str, Any], wanted: Wanted, address: str) -> tuple[LiveObjects, Plan]:
         """Plan again until nothing is pending."""
         deadline = time.monotonic() + params["wait_timeout"]

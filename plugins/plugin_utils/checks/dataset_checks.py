@@ -76,9 +76,9 @@ def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub c
 
 
 def pods_of(spec: SiteSpec, claim: str) -> int:
-    """How many pods mount a claim, by whatever dataset; a DaemonSet counts as two, since it has one on every node."""
+    """How many pods mount a claim, by whatever dataset; see C(PoolSpec.least_pods)."""
     pools = [pool for pool in spec.pools if any(one.claim_name == claim for one in pool.datasets)]
-    return sum(2 if pool.is_daemon else pool.replicas for pool in pools)
+    return sum(pool.least_pods for pool in pools)
 
 
 def check(spec: SiteSpec, seen: Seen) -> Iterator[Problem]:

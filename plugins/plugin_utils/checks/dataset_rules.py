@@ -157,7 +157,7 @@ def _shared_claims(found: Problems, pools: Sequence[PoolSpec]) -> None:
                     f"{found.prefix}pools: the pools {before} and {pool.name} describe the claim {one.claim_name} of the dataset {one.name} "
                     "in different ways: use another name for one of the datasets"
                 )
-            pods[one.name] = pods.get(one.name, 0) + (2 if pool.is_daemon else pool.replicas)
+            pods[one.name] = pods.get(one.name, 0) + pool.least_pods
     for name, (_pool, one) in first.items():
         if one.access_modes == [ONE_POD] and pods[name] > 1:
             found.sentence(

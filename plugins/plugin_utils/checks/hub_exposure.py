@@ -32,24 +32,24 @@ Objects = Sequence[Mapping[str, Any]]
 
 def route_api(cluster: Cluster, spec: HubSpec) -> str:
     """The newest apiVersion in which the cluster serves TLSRoutes; empty where it has none, and for other exposures."""
-    front = exposure_of(spec)
-    found = cluster.served(*front.kind) if isinstance(front, GatewayApi) and front.kind else None
+    exposure = exposure_of(spec)
+    found = cluster.served(*exposure.kind) if isinstance(exposure, GatewayApi) and exposure.kind else None
     return found.api_version if found else ""
 
 
 def check(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
     """Why the controller in front of the gateway would not pass TLS through; nothing for exposures without one."""
-    front = exposure_of(spec)
-    if not front.passes_tls:
+    exposure = exposure_of(spec)
+    if not exposure.passes_tls:
         return
-    if front.kind and cluster.served(*front.kind) is None:
-        group, kind = front.kind
+    if exposure.kind and cluster.served(*exposure.kind) is None:
+        group, kind = exposure.kind
         yield Problem(
-            f"superlink_exposure: {front.name}: {cluster.name} does not serve {kind} ({group}). {_remedy(front.name)}, or set another "
+            f"superlink_exposure: {exposure.name}: {cluster.name} does not serve {kind} ({group}). {_remedy(exposure.name)}, or set another "
             f"superlink_exposure. {installed(cluster)}"
         )
-    elif isinstance(front, GatewayApi):
-        yield from _gateway(cluster, spec, front)
+    elif isinstance(exposure, GatewayApi):
+        yield from _gateway(cluster, spec, exposure)
     else:
         yield from _ingress_class(cluster, spec)
 
@@ -60,7 +60,7 @@ def _remedy(name: str) -> str:
     return "Install the CustomResourceDefinitions of the Gateway API, 1.5 or later (before, TLSRoute is in the experimental channel only), and a controller"
 
 
-def _gateway(cluster: Cluster, spec: HubSpec, front: GatewayApi) -> Iterator[Problem]:
+def _gateway(cluster: Cluster, spec: HubSpec, exposure: GatewayApi) -> Iterator[Problem]:
     """Whether the Gateway is there, and one of its listeners takes the route."""
     name = f"{spec.gateway_namespace}/{spec.gateway.name}"
     about = f"superlink_gateway: Gateway {name} on {cluster.name}"
@@ -74,7 +74,7 @@ def _gateway(cluster: Cluster, spec: HubSpec, front: GatewayApi) -> Iterator[Pro
     status, generation = gateway.get("status") or {}, gateway["metadata"].get("generation")
     reported = {text(one.get("name")): one for one in status.get("listeners") or []}
     refusals = {
-        name: why or _not_accepted(reported.get(name) or {}, generation) or "" for name, why in front.listeners(spec, gateway).items()
+        name: why or _not_accepted(reported.get(name) or {}, generation) or "" for name, why in exposure.listeners(spec, gateway).items()
     }
     takers = [one for one in gateway["spec"]["listeners"] if not refusals[text(one.get("name"))]]
     if not takers:
@@ -89,10 +89,10 @@ def _gateway(cluster: Cluster, spec: HubSpec, front: GatewayApi) -> Iterator[Pro
         yield Problem(f"{about}: no controller has accepted it yet. Does the controller of its class {gateway['spec'].get('gatewayClassName')} run?")
     elif refused:
         yield Problem(f"{about} is not accepted by its controller: {refused}. Its owners have to correct it")
-    elif not (spec.host or spec.superlink_address or front.addresses(gateway)):
+    elif not (spec.host or spec.superlink_address or exposure.addresses(gateway)):
         there = ", ".join(text(one.get("value")) for one in status.get("addresses") or []) or "none"
         yield Problem(f"{about} has no IP address in its status (addresses: {there}): set superlink_host to a name that leads to it")
-    missed = next_server_name(front.host(spec))
+    missed = next_server_name(exposure.host(spec))
     if not any(is_routed(missed, one.get("hostname")) for one in takers):
         yield warning(f"{about} does not take {missed}: before a rotation of the CA, its owners have to add a listener for this name")
 
@@ -107,21 +107,21 @@ def _not_accepted(status: Mapping[str, Any], generation: Any) -> str | None:
 
 def _ingress_class(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
     """Whether the class is there, and of a controller that does what the exposure renders."""
-    front, classes = exposure_of(spec), _listed(cluster, *_CLASSES)
-    if front.name == "route" or classes is None:
+    exposure, classes = exposure_of(spec), _listed(cluster, *_CLASSES)
+    if exposure.name == "route" or classes is None:
         return
     found = [one for one in classes if spec.ingress_class in (one["metadata"]["name"], "" if _is_default(one) else None)]
     if not found:
-        if spec.ingress_class or (isinstance(front, Ingress) and _LEGACY_CLASS not in spec.ingress_annotations):
+        if spec.ingress_class or (isinstance(exposure, Ingress) and _LEGACY_CLASS not in spec.ingress_annotations):
             missing = f"no IngressClass {spec.ingress_class}" if spec.ingress_class else "no default IngressClass, and superlink_ingress_class is empty"
-            yield warning(f"superlink_exposure: {front.name}: {cluster.name} has {missing}. {installed(cluster)}")
+            yield warning(f"superlink_exposure: {exposure.name}: {cluster.name} has {missing}. {installed(cluster)}")
         return
     known = _exposure_of_class(found[0])
-    by_annotations = front.name == Ingress.name and isinstance(EXPOSURES.get(known), Ingress)
-    if spec.ingress_class and known not in ("", front.name) and not by_annotations:
+    fits = _controller(found[0]).startswith(exposure.controllers) or (exposure.name == Ingress.name and isinstance(EXPOSURES.get(known), Ingress))
+    if spec.ingress_class and known and not fits:
         yield Problem(
             f"superlink_ingress_class: {_class_words(found[0])} on {cluster.name} is not of a controller that passes TLS through for "
-            f"superlink_exposure: {front.name}. Set superlink_exposure to {known}, or another class. {installed(cluster)}"
+            f"superlink_exposure: {exposure.name}. Set superlink_exposure to {known}, or another class. {installed(cluster)}"
         )
 
 
@@ -152,9 +152,12 @@ def _is_default(item: Mapping[str, Any]) -> bool:
 
 
 def _exposure_of_class(item: Mapping[str, Any]) -> str:
-    """The exposure for an IngressClass; empty where none is known."""
-    controller = text((item.get("spec") or {}).get("controller"))
-    return next((name for name, one in EXPOSURES.items() if controller.startswith(one.controllers)), "")
+    """The first exposure for the controller of an IngressClass; empty where none is known."""
+    return next((name for name, one in EXPOSURES.items() if _controller(item).startswith(one.controllers)), "")
+
+
+def _controller(item: Mapping[str, Any]) -> str:
+    return text((item.get("spec") or {}).get("controller"))
 
 
 def _class_words(item: Mapping[str, Any]) -> str:

@@ -22,8 +22,8 @@ from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, flag, for_ea
 _HUB: Mapping[str, Check] = {
     **pod_rules.COMMON,
     **connection_rules.POLICIES,
-    **pod_rules.PLACEMENT,
-    **{f"serverapp_{key}": check for key, check in pod_rules.PLACEMENT.items()},
+    **pod_rules.PODS,
+    **{f"serverapp_{key}": check for key, check in pod_rules.PODS.items()},
     # Exposure
     "port": port,
     "node_port": port,

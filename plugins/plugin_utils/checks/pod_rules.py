@@ -189,7 +189,7 @@ def _template(found: Problems, variable: str, value: Any) -> None:
 
 
 #: Of each kind of pods.
-PLACEMENT: Mapping[str, Check] = {
+PODS: Mapping[str, Check] = {
     "priority_class": given(Problems.subdomain),
     "pod_labels": Problems.labels,
     "pod_annotations": Problems.annotations,

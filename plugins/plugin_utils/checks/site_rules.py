@@ -39,7 +39,7 @@ _LOCATION = r"[+-]?(90(\.0+)?|[1-8]?[0-9](\.[0-9]+)?),[+-]?(180(\.0+)?|(1[0-7]|[
 
 #: Of a site and of a pool.
 _WORKLOAD: Mapping[str, Check] = {
-    **pod_rules.PLACEMENT,
+    **pod_rules.PODS,
     "superexec_resources": pod_rules.resources,
     "termination_grace_period": number(10, 3600),
     "max_unavailable": pattern(r"([1-9][0-9]{0,3}|([1-9][0-9]?|100)%)?", 'is neither a number from 1 nor a percentage like "25%"'),

@@ -128,6 +128,10 @@ class Rollout:
         self._note_nodes([name for name in waiting if not self.outcomes[name].failed])
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeyResult]:
+        return self.outcomes.each(lambda name: self._make(name, ()), self._complete(chosen))
+
+    def _complete(self, chosen: Sequence[str]) -> list[str]:
+        """Add what only the hub knows to the specifications of sites: its address, CA and the partition numbers. Returns the sites that have them."""
         published = partitions.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen)
         found = self._numbers = partitions.allocate(
             self.run,
@@ -151,7 +155,7 @@ class Rollout:
                 allocation=found.allocation[name],
             )
             site.identity = found.identity
-        return self.outcomes.each(lambda name: self._make(name, ()), given)
+        return given
 
     def _make(self, name: str, dead: Sequence[str]) -> KeyResult:
         keys = self.backends[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])

@@ -37,7 +37,7 @@ def complete(site: Site, cluster: Cluster) -> None:
     """
     given, spec = site.given["superlink"], site.spec
     number = integer(given.get("first_partition")) or 0
-    ranges = [pool for pool in spec.pools if pool.uses_partition and not pool.is_daemon]
+    ranges = [pool for pool in spec.pools if pool.has_range]
     end = number + sum(pool.replicas for pool in ranges)
     partitions = integer(site.given.get("partitions")) or max(end, 1)
     if end > partitions:

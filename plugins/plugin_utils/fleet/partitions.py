@@ -76,7 +76,7 @@ def allocate(
     seen = running(unknown)
     ranges |= {site: listed for site, listed in seen.items() if listed}
     pools = {site: listed for site, listed in pools.items() if site in found or site in seen}
-    wanted = {site: {pool.name: pool.replicas for pool in listed if _has_range(pool)} for site, listed in pools.items()}
+    wanted = {site: {pool.name: pool.replicas for pool in listed if pool.has_range} for site, listed in pools.items()}
     outcome = partition_numbers.Allocation(partition_numbers.empty_book())
     before = partition_numbers.empty_book()
 
@@ -141,7 +141,7 @@ def uncounted(pools: Mapping[str, Sequence[PoolSpec]]) -> dict[str, str]:
 
 def too_few(pools: Mapping[str, Sequence[PoolSpec]], partitions: int) -> dict[str, str]:
     """Site -> why its pools cannot have their numbers, where C(partitions) is fixed and below the number of SuperNodes that count across the fleet."""
-    sizes = {site: sum(pool.replicas for pool in listed if _has_range(pool)) for site, listed in pools.items()}
+    sizes = {site: sum(pool.replicas for pool in listed if pool.has_range) for site, listed in pools.items()}
     total = sum(sizes.values())
     words = (
         f"flower_partitions is {partitions}, and {total} SuperNodes of the sites of this run have a number ({{partition}}): set it to {total} or more, "
@@ -152,11 +152,7 @@ def too_few(pools: Mapping[str, Sequence[PoolSpec]], partitions: int) -> dict[st
 
 def without_range(pools: Sequence[PoolSpec]) -> list[str]:
     """Names of the pools that do not count across the fleet."""
-    return [pool.name for pool in pools if not _has_range(pool)]
-
-
-def _has_range(pool: PoolSpec) -> bool:
-    return pool.uses_partition and not pool.is_daemon
+    return [pool.name for pool in pools if not pool.has_range]
 
 
 def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foreseen: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -46,7 +46,7 @@ class Exposure:
         needs_host: whether the variables have to say by which name.
         sets_route_host: whether a Route with its own host is created, for which OpenShift has a separate right.
         kind: API group and kind of an object of C(objects) that not every API server serves.
-        controllers: how the names of controllers begin that do what C(objects) say (C(spec.controller) of an IngressClass).
+        controllers: prefixes of C(spec.controller) of the IngressClasses that fit. Exposures may share one; the preflight then suggests the first.
     """
 
     name = "cluster_ip"
@@ -84,7 +84,7 @@ class Exposure:
         return spec.host
 
     def names(self, body: Mapping[str, Any]) -> list[str]:
-        """The host names by which an object of C(objects) passes TLS through; C(body) is its C(spec), patches included."""
+        """The host names in an object of C(objects): its C(host) and those of its C(rules). C(body) is its C(spec), patches included."""
         return [text(one["host"]) for one in (body, *(body.get("rules") or ())) if one.get("host")]
 
     def needs_nodes(self, spec: HubSpec) -> bool:
@@ -191,7 +191,7 @@ def _hosts(host: str) -> list[str]:
 
 
 def _annotations(spec: HubSpec) -> dict[str, str]:
-    """C(superlink_ingress_annotations), for another controller than ingress-nginx."""
+    """C(superlink_ingress_annotations) if they are set; none by default, since the default is for ingress-nginx."""
     return {} if spec.ingress_annotations == _NGINX else spec.ingress_annotations
 
 
@@ -458,13 +458,13 @@ def routed_names(spec: HubSpec, live_address: str) -> list[str]:
     Args:
         live_address: what C(address) or C(likely_address) returned.
     """
-    front = exposure_of(spec)
-    if not front.passes_tls:
+    exposure = exposure_of(spec)
+    if not exposure.passes_tls:
         return []
-    rendered = patches.apply(front.objects(spec), spec.patches, partial=True)
+    rendered = patches.apply(exposure.objects(spec), spec.patches, partial=True)
     names: list[str] = []
     for item in sorted(rendered, key=lambda one: bool(one["metadata"]["name"] != SERVICE)):
-        found = front.names(item.get("spec") or {})
+        found = exposure.names(item.get("spec") or {})
         if not names and not found and live_address and not spec.superlink_address:
             # A host that OpenShift generated is only known by the address, which can be another one.
             found = [split_address(live_address)[0]]

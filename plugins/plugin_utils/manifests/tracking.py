@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The way of ServerApps to a tracking server: environment that MLflow's client reads, and the CA that it trusts.
 
-Credentials are entries of a Secret: the user's, or the one that the action C(certificates) writes from variables. The CA is for MLflow
+Credentials are entries of a Secret: the user's, or the one that C(rotation/internal_secrets.py) writes from variables. The CA is for MLflow
 alone, so that whatever else an app connects to is verified as before.
 """
 

@@ -4,7 +4,7 @@
 
 """The federation's CA during a rotation: its Secret is the state. Pure.
 
-The Secret's entries are those of C(hub.authority); two annotations have the times. From them alone follows the rest to
+The Secret's entries are those of C(authority); two annotations have the times. From them alone follows the rest to
 do, so the next control node can resume after one that dies.
 
     idle       tls

@@ -45,7 +45,7 @@ class SiteNames:
 def verified_names(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str, str]:
     """Names that the gateway's certificate must cover -> who verifies them, for people.
 
-    A sidecar verifies the server name (manifests/common_objects.py, C(server_name)): HAProxy compares names with DNS entries only.
+    A sidecar verifies C(FlowerSpec.verified_name): HAProxy compares names with DNS entries only.
     A SuperNode without one verifies the host of the address that it connects to, an IP address too. A value that is neither a
     DNS name nor an IP address is left out: the checks of its site report it. C(address), host and port that the hub publishes, is empty while it
     is not known; names that depend on it are then omitted.

@@ -149,7 +149,7 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, id
     pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, SUPERNODE, CLIENTAPP))
     found = {}
     for pool in spec.pools:
-        if pool.replicas or pool.is_daemon:
+        if pool.least_pods:
             try:
                 found[pool.name] = _pool(cluster, spec, pool, pods, address, server_name, idle)
             except ClusterError as error:

@@ -17,7 +17,7 @@ C(TRIMMED)   the router serves a certificate of the new CA, and someone configur
 ===========  ======================================================================================================
 
 From C(OVERLAP) the router's own certificate may only be replaced when every site has changed over, since Skupper makes the
-Secret again with the new CA alone in it. A site changes over by the action C(skupper_link): it detects that its certificate is of
+Secret again with the new CA alone in it. A site changes over by the action C(skupper) for links: it detects that its certificate is of
 another CA than the current one, gets a new one, and trusts what the hub's router serves and trusts.
 """
 
@@ -152,7 +152,7 @@ def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]]
     Args:
         hub: content of the hub's Secrets.
         sites: all that must.
-        reports: results of the action C(skupper_link), each with C(site).
+        reports: results of the action C(skupper) for links, each with C(site).
     """
     wanted = link_credentials.describe(hub.ca).get("serial")
     reported = {report["site"]: report for report in reports if report.get("site")}

@@ -210,14 +210,14 @@ class HubSpec(FlowerSpec, OcmUse):
     """The hub.
 
     Attributes:
-        made_storage_size: that with which the volume of the database was made, found by the action C(certificates).
+        created_storage_size: that with which the volume of the database was created, found by C(actions/hub_certificates.py).
         route_api: apiVersion of a TLSRoute, found by the check of the hub.
         outputs_claim: an existing claim for outputs; empty for one that is created.
         outputs_min_free: quantity; with less room than that, no run is submitted.
         outputs_s3: object storage to which outputs of runs are uploaded.
         tracking: server to which ServerApps report, and C(tracking_credentials) the names of the credentials for it that are in variables.
-        gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
-            action C(certificates).
+        gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by
+            C(actions/hub_certificates.py).
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)

@@ -106,6 +106,16 @@ class PoolSpec(PodsSpec):
         return node_config.uses(self.node_config, "{partition}")
 
     @property
+    def has_range(self) -> bool:
+        """Whether the ledger allocates partition numbers to its SuperNodes."""
+        return self.uses_partition and not self.is_daemon
+
+    @property
+    def least_pods(self) -> int:
+        """Number of its pods; 2 for a DaemonSet, which has one on each node."""
+        return 2 if self.is_daemon else self.replicas
+
+    @property
     def needs_others_count(self) -> bool:
         """Whether it wants to know how many partitions the fleet has, and adds none: others, or a fixed number, say it."""
         counts = node_config.uses(self.node_config, "{partitions}") and not self.uses_partition

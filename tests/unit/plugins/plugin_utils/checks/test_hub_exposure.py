@@ -190,6 +190,14 @@ def test_the_ingress_class(name, chosen, items, refusal, doubt, parsed_hub):
     assert found(Stand(*items, barred=("IngressClass",)), spec) == ([], []), "what may not be listed is not known"
 
 
+def test_two_exposures_may_have_the_same_controller(parsed_hub, monkeypatch):
+    class OwnIngress(exposure.Ingress):
+        name = "own_ingress"
+
+    monkeypatch.setitem(exposure.EXPOSURES, "own_ingress", OwnIngress())
+    assert found(Stand(NGINX), parsed_hub(superlink_address="", exposure="own_ingress", host=HOST, ingress_class="nginx")) == ([], [])
+
+
 def test_the_check_says_what_there_is(attached, parsed_hub):
     words = hub_exposure.summary(Stand(NGINX, FEATURED, gateway(listener())), attached())
     assert words == (
