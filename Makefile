@@ -37,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down role-files lint sanity unit playbooks published lowest examples vision events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-recording demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down role-files lint sanity unit playbooks published lowest examples vision events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +63,9 @@ demo: stage ## fleet, federation, one real run and a report (VERBOSE=1: with all
 
 demo-down: stage ## remove the federation and the fleet
 	@python tools/demo.py down
+
+demo-recording: stage ## run the demo, record it (docs/images/demo.cast) and draw the picture of the README from the recording
+	@python tools/recording.py
 
 demo-ocm: stage ## the same where Open Cluster Management delivers to the sites
 	@python tools/demo.py up ocm
