@@ -60,7 +60,7 @@ def test_output_is_compared_without_what_differs_from_run_to_run() -> None:
 
 
 def test_the_folder_has_what_the_commands_name(tmp_path: Path) -> None:
-    guide_commands.prepare(tmp_path)
+    guide_commands.prepare(tmp_path, tmp_path / "kubeconfig")
     named = {path for one in TO_RUN for path in (FORM.match(one.text)[1], *re.findall(r"flower_app=(?:\$PWD/)?(\S+)", one.text)) if path}  # type: ignore[index]
     assert named and [path for path in named if not (tmp_path / path).exists()] == []
     for path in ("fleet.yml", "fleet/01-fleet.yml", "inventories/demo/01-fleet.yml"):

@@ -82,14 +82,14 @@ def example(page: str, language: str, words: str) -> str:
     return next(block.text for block in BLOCKS if (block.page, block.language) == (page, language) and words in block.text)
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Path, kubeconfig: Path) -> None:
     """Make a folder as the pages say that the reader has one: inventories, C(ansible.cfg) and the app, which trains one round here."""
     backups, app = folder / "backups", folder / "examples" / "quickstart"
     key = pyrage.x25519.Identity.generate().to_public()
     files = {
         "fleet.yml": example("README.md", "yaml", "flower_hub:"),
         "fleet/01-fleet.yml": example("guide_start.rst", "yaml", "# fleet/01-fleet.yml"),
-        "fleet/group_vars/all.yml": f"flower_backup_directory: {backups}\nflower_backup_recipients: [{key}]\n",
+        "fleet/group_vars/all.yml": f"flower_kubeconfig: {kubeconfig}\nflower_backup_directory: {backups}\nflower_backup_recipients: [{key}]\n",
         "ansible.cfg": example("guide_start.rst", "ini", "inventory = fleet"),
         # Both pages say so for clusters without a load balancer.
         **dict.fromkeys(("group_vars/flower_hub.yml", "fleet/group_vars/flower_hub.yml"), "superlink_exposure: node_port\n"),

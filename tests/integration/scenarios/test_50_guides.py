@@ -33,7 +33,7 @@ class Shell:
     """A shell in a folder that has what the pages assume."""
 
     def __init__(self, folder: Path, kubeconfig: Path, clusters: list[Cluster]) -> None:
-        guide_commands.prepare(folder)
+        guide_commands.prepare(folder, kubeconfig)
         self.folder, self.clusters = folder, clusters
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "K8S_AUTH_", "FLOWER_"))}
         places = {"HOME": str(folder), "KUBECONFIG": str(kubeconfig), "ANSIBLE_COLLECTIONS_PATH": os.environ["ANSIBLE_COLLECTIONS_PATH"]}
@@ -72,19 +72,19 @@ class Shell:
         return f"{command.block}: {command.text}\n{wrong}\nOutput:\n{printed[-4000:]}"
 
 
-def there(clusters: list[Cluster]) -> list[tuple[Cluster, str]]:
+def existing(clusters: list[Cluster]) -> list[tuple[Cluster, str]]:
     """The namespaces of the federation that exist."""
     return [(cluster, name) for cluster in clusters for name in NAMESPACES if cluster.get("v1", "Namespace", name) is not None]
 
 
 def clear(clusters: list[Cluster]) -> None:
     """Delete the namespaces of the federation."""
-    for cluster, name in there(clusters):
+    for cluster, name in existing(clusters):
         with suppress(NotFound):
             cluster.delete("v1", "Namespace", name, propagation="Background")
     deadline = time.monotonic() + 180
-    while there(clusters):
-        assert time.monotonic() < deadline, f"these namespaces are still there: {there(clusters)}"
+    while existing(clusters):
+        assert time.monotonic() < deadline, f"these namespaces still exist: {existing(clusters)}"
         time.sleep(1)
 
 
@@ -92,7 +92,7 @@ def clear(clusters: list[Cluster]) -> None:
 def shell(fleet_kubeconfig: Path, local_fleet: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     """A shell for the clusters, which have no federation before and after."""
     clusters = [connect({"kubeconfig": str(fleet_kubeconfig), "context": context}) for context in CONTEXTS]
-    if not local_fleet.is_used and there(clusters):
+    if not local_fleet.is_used and existing(clusters):
         pytest.skip("these clusters have a federation in the namespace flower, which this test would delete")
     clear(clusters)
     yield Shell(tmp_path_factory.mktemp("guides"), fleet_kubeconfig, clusters)
