@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 # What takes longest begins first, so that no worker is busy for long when the others are through. The first two groups need empty
 # clusters, those that are not named come in their own order, the last one checks everything that was left.
 FIRST = (
-    "test_01_deploy", "test_00_upgrade", "ocm", "test_02_refusals", "test_20_skupper", "test_27_study", "test_16_rotation", "test_13_rights",
+    "test_01_deploy", "test_00_upgrade", "ocm", "test_02_refusals", "test_20_skupper", "test_27_study", "test_50_guides", "test_16_rotation", "test_13_rights",
     "test_15_certificates", "test_17_site_keys", "test_18_incidents", "test_14_audit", "test_03_sites", "test_04_pools",
 )  # fmt: skip
 LAST = "test_90_teardown"

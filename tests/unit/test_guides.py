@@ -12,7 +12,6 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -25,77 +24,20 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.parsing.splitter import parse_kv
 
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables
+from ansible_collections.federated.flower.tests.unit.guide_blocks import BLOCKS, COMMANDS, PAGES, SHELL
 from ansible_collections.federated.flower.tests.unit.read import PLAYBOOKS, ROOT, role_options, yaml_file
 
 DOCS = ROOT / "docs" / "docsite"
-PAGES = sorted((DOCS / "rst").glob("*.rst"))
 ROLES = sorted(path.parent.parent.name for path in ROOT.glob("roles/*/meta/argument_specs.yml"))
 #: Most lines of a guide.
 LINES = 250
 #: Groups, and variables of a playbook in C(examples).
 GROUPS = {"flower_hub", "flower_sites", "flower_standby"}
 OF_EXAMPLES = {"study_tables", "study_overwrite"}
-SHELL = ("console", "shell", "bash", "sh")
 #: What the style guide of the Kubernetes documentation advises against.
 FILLERS = r"simply|just|easy|easily|obviously|basically|of course|please|in order to|currently|we|our|utilize|leverage|e\.g\.|i\.e\.|etc\."
 
 
-@dataclass
-class Block:
-    """An example of a page."""
-
-    page: str
-    line: int
-    language: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.page}:{self.line}"
-
-
-def rst_blocks(page: str, text: str) -> Iterator[Block]:
-    lines = text.splitlines()
-    for number, line in enumerate(lines):
-        found = re.match(r"( *)(?:\* - |- )?\.\. code-block:: ([\w+]+)$", line)
-        if found:
-            body = []
-            for other in lines[number + 1 :]:
-                if other.strip() and len(other) - len(other.lstrip()) <= len(found[1]):
-                    break
-                body.append(other)
-            while body and not body[0].strip():
-                body.pop(0)
-            cut = len(body[0]) - len(body[0].lstrip()) if body else 0
-            yield Block(page, number + 1, found[2], "\n".join(one[cut:] for one in body).rstrip() + "\n")
-
-
-def markdown_blocks(page: str, text: str) -> Iterator[Block]:
-    for found in re.finditer(r"^( *)```(\w+)\n(.*?)^ *```$", text, re.M | re.S):
-        yield Block(page, text[: found.start()].count("\n") + 1, found[2], found[3])
-
-
-def blocks() -> Iterator[Block]:
-    yield from markdown_blocks("README.md", (ROOT / "README.md").read_text(encoding="utf-8"))
-    for path in PAGES:
-        yield from rst_blocks(path.name, path.read_text(encoding="utf-8"))
-
-
-BLOCKS = list(blocks())
-
-
-def commands(block: Block) -> list[str]:
-    """What is typed at the prompts of a block, with the lines that continue it."""
-    found: list[str] = []
-    continued = False
-    for line in block.text.splitlines():
-        if line.startswith("$ ") or continued:
-            text = line.removeprefix("$ ")
-            found = [*found[:-1], f"{found[-1][:-1]} {text.strip()}"] if continued else [*found, text]
-            continued = text.endswith("\\")
-    return found
-
-
-COMMANDS = [(block, command) for block in BLOCKS if block.language in SHELL for command in commands(block)]
 PROGRAM = "ansible-playbook"
 PARSER = PlaybookCLI([PROGRAM])
 PARSER.init_parser()
@@ -122,19 +64,19 @@ def is_known(name: str) -> bool:
 
 def test_there_are_examples() -> None:
     assert len(BLOCKS) > 200 and len(COMMANDS) > 200
-    assert len([one for one in COMMANDS if "ansible-playbook" in one[1]]) > 100
+    assert len([one for one in COMMANDS if "ansible-playbook" in one.text]) > 100
 
 
 def test_the_shell_parses_each_command() -> None:
-    for page in dict.fromkeys(block.page for block, _command in COMMANDS):
-        script = "\n".join(command for block, command in COMMANDS if block.page == page)
+    for page in dict.fromkeys(one.block.page for one in COMMANDS):
+        script = "\n".join(one.text for one in COMMANDS if one.block.page == page)
         done = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
         assert done.returncode == 0, f"{page}: {done.stderr}"
 
 
 def test_ansible_parses_each_command_and_the_collection_has_what_it_names() -> None:
     wrong = []
-    for block, command in COMMANDS:
+    for block, command in ((one.block, one.text) for one in COMMANDS):
         if not re.search(r"(^|[ ;&(])ansible-playbook ", command):
             continue
         words = arguments(command)
@@ -157,7 +99,7 @@ def test_files_and_targets_of_commands_exist() -> None:
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
     path_of = re.compile(r"(?<![\w/.-])(?:\$PWD/)?((?:examples|inventories|tests)/[\w./-]*\w)")
     wrong = []
-    for block, command in COMMANDS:
+    for block, command in ((one.block, one.text) for one in COMMANDS):
         wrong += [f"{block}: no {path}" for path in path_of.findall(command) if not (ROOT / path).exists()]
         wrong += [f"{block}: no target {name}" for name in re.findall(r"^make (?:-s )?([a-z][\w-]*)", command) if name not in targets]
     assert not wrong, "\n".join(wrong)
