@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -68,11 +70,10 @@ SETTINGS = {
 
 
 def table(title: str) -> list[list[list[str]]]:
-    """The literals in each cell of each row of a list-table."""
+    """The literals in each cell of each row of a csv-table."""
     text = PAGE.read_text(encoding="utf-8")
-    (body,) = re.findall(rf"\.\. list-table:: {title}\n   :header-rows: 1\n\n((?:   .*\n|\n)+)", text)
-    rows = re.split(r"^   \* - ", body, flags=re.M)[2:]
-    return [[re.findall(r"``([^`]+)``", cell) for cell in re.split(r"^     - ", row, flags=re.M)] for row in rows]
+    (body,) = re.findall(rf"\.\. csv-table:: {title}\n   :header: .*\n\n((?:   .*\n)+)", text)
+    return [[re.findall(r"``([^`]+)``", cell) for cell in row] for row in csv.reader(io.StringIO(body), skipinitialspace=True)]
 
 
 def listed(title: str) -> Names:
