@@ -95,6 +95,7 @@ class ActionModule(FleetReader):
     def _versions(status: Mapping[str, Any], parts: Mapping[str, Part]) -> dict[str, Any]:
         flower = {site["cluster"]: sorted({pool["version"] for pool in site["pools"] if pool["version"]}) for site in status.get("sites") or []}
         return {
+            "collection": VERSION,
             "ansible_core": ansible_version,
             "python": platform.python_version(),
             "flower": {"hub": (status.get("hub") or {}).get("version"), **flower},
