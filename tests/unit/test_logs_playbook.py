@@ -22,6 +22,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.version import VERSION
+
 pytestmark = pytest.mark.playbook
 
 T = "2026-11-28T19:30:0"

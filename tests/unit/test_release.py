@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.names import VERSION
+from ansible_collections.federated.flower.plugins.plugin_utils.base.version import VERSION
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).parents[2]

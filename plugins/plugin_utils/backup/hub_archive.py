@@ -23,9 +23,9 @@ from ..apply.compare import quantity
 from ..base.errors import ClusterError
 from ..base.foreign_data import expect_shape, read_json
 from ..base.formats import readable
-from ..base.names import VERSION
 from ..base.object_names import CA_SECRETS, FEDERATION_CONFIG, SUPERLINK_POD
 from ..base.plain_data import canonical, to_json_data
+from ..base.version import VERSION
 from ..flower import known_releases
 from ..kube.client import Cluster
 from ..programs.database_program import SPARE

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-VERSION = "1.0.0"  # of this collection, as in galaxy.yml
-
 # Where a site's keys are created. The annotation on Secrets and pods records it; no annotation means the controller.
 KEY_SOURCE = "federated.flower/key-source"
 CONTROLLER = "controller"
