@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: fleet_faults
 author: the federated.flower authors (@federated-flower)
-version_added: 1.0.0
+version_added: 0.1.0
 short_description: Check that an inventory is a fleet
 description:
   - Returns what is wrong with the groups of the inventory, or with variables that keywords of plays read.

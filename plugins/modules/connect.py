@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: connect
 short_description: Write the connection to a federation into the settings of one's own Flower CLI
-version_added: 1.0.0
+version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:

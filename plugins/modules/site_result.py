@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: site_result
 short_description: Report to each host what a task did for many sites
-version_added: 1.0.0
+version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: supernode_acceptance
 short_description: Measure the way of SuperNodes to the hub and judge each site
-version_added: 1.0.0
+version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
