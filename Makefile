@@ -126,6 +126,10 @@ gateway: stage ## tests of the gateway's configuration, with HAProxy of Debian's
 page: stage ## tests of the report's page in Chromium of Debian's package, and with axe-core of the npm registry
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page
 
+.PHONY: archive
+archive: stage ## the built archive in an empty environment, with the commands of README.md
+	@cd $(STAGED) && python -m pytest -q $(TIMES)/archive.xml tests/archive
+
 check: stage ## before every commit: the gates without a fleet side by side, of what has changed since they passed
 	@FLOWER_CHANGED=1 SANITY=--changed UNIT="-n 3" python tools/test.py check
 

@@ -23,7 +23,7 @@ from together import exit_on_signals, together
 # it runs.
 SUITES = {
     "test": ["lint unit fleet-core", "playbooks sanity published molecule core", "fleet-down"],
-    "nightly": ["lowest examples vision events metrics gateway page fleet-up", "fleet-tests", "scenarios", "fleet-lifecycle", "fleet-down"],
+    "nightly": ["lowest examples vision events metrics gateway page archive fleet-up", "fleet-tests", "scenarios", "fleet-lifecycle", "fleet-down"],
     "check": ["lint unit playbooks published lowest examples events metrics gateway page sanity"],
 }
 STARTS_FLEET = {"fleet-up", "fleet-core"}

@@ -18,6 +18,7 @@ from ansible.release import __version__ as ansible_version
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_reader import FleetReader
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.version import VERSION
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.variables import PREFIXES
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import support_archive
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
@@ -95,6 +96,7 @@ class ActionModule(FleetReader):
     def _versions(status: Mapping[str, Any], parts: Mapping[str, Part]) -> dict[str, Any]:
         flower = {site["cluster"]: sorted({pool["version"] for pool in site["pools"] if pool["version"]}) for site in status.get("sites") or []}
         return {
+            "collection": VERSION,
             "ansible_core": ansible_version,
             "python": platform.python_version(),
             "flower": {"hub": (status.get("hub") or {}).get("version"), **flower},

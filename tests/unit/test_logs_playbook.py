@@ -22,6 +22,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.version import VERSION
+
 pytestmark = pytest.mark.playbook
 
 T = "2026-11-28T19:30:0"
@@ -242,7 +244,7 @@ def test_the_archive_names_the_fault_first_and_has_no_secret(tmp_path: Path, clu
     assert "public-certificate" in files["site-a/objects.json"] and "keys-site-a" in files["site-a/objects.json"]
     assert "fast" in files["site-a/objects.json"] and "managedFields" not in whole
     assert "Failed to pull image" in files["site-b/events.json"]
-    assert "third" in files["hub/logs.txt"] and "v1.35.0" in files["versions.json"]
+    assert "third" in files["hub/logs.txt"] and "v1.35.0" in files["versions.json"] and VERSION in files["versions.json"]
     assert f"{path} exists" in " ".join(play(tmp_path, url, "support", f"flower_support_file={path}", rc=2).split())
 
 

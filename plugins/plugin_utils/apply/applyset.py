@@ -22,6 +22,7 @@ TOOLING = "applyset.kubernetes.io/tooling"
 GROUP_KINDS = "applyset.kubernetes.io/contains-group-kinds"
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
 TOOL = "federated.flower"
+#: The release that introduced this form of the record. It stays when the collection gets a new version, which therefore changes no record.
 TOOL_VERSION = f"{TOOL}/v0.1.0"
 
 #: Never pruned, and so never labelled as members: deleting one of these deletes data of others.

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..apply.applyset import TOOL_VERSION
 from ..apply.compare import quantity
 from ..base.errors import ClusterError
 from ..base.foreign_data import expect_shape, read_json
 from ..base.formats import readable
 from ..base.object_names import CA_SECRETS, FEDERATION_CONFIG, SUPERLINK_POD
 from ..base.plain_data import canonical, to_json_data
+from ..base.version import VERSION
 from ..flower import known_releases
 from ..kube.client import Cluster
 from ..programs.database_program import SPARE
@@ -58,7 +58,7 @@ def about(hub: Cluster, namespace: str, federation: str) -> About:
             "backed up: its ledger or its publication is missing. Run site.yml first"
         )
     made = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    return About(federation, known, made, TOOL_VERSION.rpartition("/v")[2], published["data"]["version"])
+    return About(federation, known, made, VERSION, published["data"]["version"])
 
 
 def measured(hub: Cluster, namespace: str, folder: Path) -> int:
