@@ -20,7 +20,7 @@ description:
 options:
   results:
     description:
-      - Results of this host. Of several the last one counts, with the changes of all; without any, there was nothing to do.
+      - Results of this host. Of several the last one counts, with the changes of all; without any, nothing to do.
     type: list
     elements: dict
     required: true

@@ -325,7 +325,7 @@ def test_what_a_gitops_controller_sets_is_not_taken(play: Play, cluster: Cluster
 
     for flags in ((), ("--check",)):
         run = play.fails([other, wanted], *flags)
-        assert "ConfigMap" in run.result["msg"] and "kustomize-controller sets .data.a to another value" in run.result["msg"]
+        assert "ConfigMap" in run.result["msg"] and "field manager kustomize-controller owns .data.a with another value" in run.result["msg"]
         (error,) = run.result["errors"]
         assert (error["name"], error["category"]) == ("settings", "held")
     assert cluster.get("v1", "ConfigMap", "other", made) is None, "something was written"

@@ -52,7 +52,7 @@ def require(action: Connecting, cluster: Cluster, host: str, namespace: str, *, 
         why = leadership.refusal_by_peer(host, own, peer, found)
         if not why and found is not None and found.state == leadership.ACTIVE:
             words.append(
-                f"{peer} says that it serves in term {found.number}, which is over: federated.flower.standby or federated.flower.failover fences it"
+                f"{peer} claims to serve in term {found.number}, which has ended: federated.flower.standby or federated.flower.failover fences it"
             )
     if why:
         raise ClusterError(f"{why}. Nothing was changed.")

@@ -140,7 +140,7 @@ class Border:
 
     Attributes:
         regions: as they were read last.
-        unseen: seconds of the run for which it was not known which SuperNodes were online, in gaps of more than a minute.
+        unseen: seconds of the run for which the online SuperNodes were unknown, in gaps of more than a minute.
     """
 
     def __init__(self, regions: Regions, again: Callable[[], Regions]) -> None:

@@ -157,7 +157,7 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
     ]
     measured = f". Measured at the API server {cluster.server}"
     warnings += require(one._replace(message=one.message + measured) if one.refuses else one for one in problems)
-    return PreflightResult(f"{cluster.name} runs Kubernetes {version}, the rights are enough", warnings, version, cluster.skew, rehearsed, objects)
+    return PreflightResult(f"{cluster.name} runs Kubernetes {version}, the rights are sufficient", warnings, version, cluster.skew, rehearsed, objects)
 
 
 def refuse_level(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:

@@ -149,7 +149,7 @@ def test_the_leaving_record_of_a_site(fed, news, tmp_path):
     folder = ("-e", f"flower_statement_directory={tmp_path}/records")
     for site in ("site-a", "site-x"):
         refused = fed.play("leaving_statement", "-e", f"flower_site={site}", *folder, rc=2)
-        assert f"no entry on the leaving of '{site}'" in refused.messages("hub", failed=True)
+        assert f"no entry for the removal of '{site}'" in refused.messages("hub", failed=True)
     made = fed.play("leaving_statement", "-e", "flower_site=site-c", *folder)
     assert made.changed["hub"] == 1
     (path,) = tmp_path.glob("records/*")

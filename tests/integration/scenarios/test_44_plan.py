@@ -87,7 +87,7 @@ def test_a_plan_is_applied_as_it_was_shown(fed, place):
     assert len(after) == len(before) and fed.node_config("site-b", min(fed.pods("site-b")))["note"] == "first"
 
     run = fed.site(hosts, "-e", f"flower_plan={file}")
-    assert "nothing is left to do" in run.messages() and set(run.changed.values()) == {0}
+    assert "no changes are left to apply" in run.messages() and set(run.changed.values()) == {0}
     assert fed.everything() == after
 
 
@@ -98,7 +98,7 @@ def test_a_plan_is_applied_by_its_hash(fed):
     wanted = published(run)
     assert wanted in run.messages()
     wrong = fed.play("site", "-e", f"flower_plan_hash={wanted[::-1]}", rc=2).messages(failed=True)
-    assert f"the plan {wanted[::-1]} is not what would be done now, which has the SHA-256 {wanted}" in wrong, wrong
+    assert f"the plan {wanted[::-1]} does not match the changes that are due now, whose plan has the SHA-256 {wanted}" in wrong, wrong
     run = fed.play("site", "-e", f"flower_plan_hash={wanted}")
     assert f"plan {wanted}: 1 changes are applied, all of them planned" in run.messages(), run.messages()
     assert "note" not in fed.node_config("site-b", min(fed.pods("site-b")))

@@ -51,7 +51,7 @@ def test_a_site_is_forgotten_without_rights_that_its_fleet_does_not_need(monkeyp
     result = clean(monkeypatch, "direct", sites=["site-a"], forget="site-b")
     assert not result["changed"]
     (words,) = result["warnings"]
-    assert words.startswith("whether Open Cluster Management still delivers anything to site-b is not known: ") and "jane cannot get" in words
+    assert words.startswith("cannot determine whether Open Cluster Management still delivers objects to site-b: ") and "jane cannot get" in words
 
 
 def test_where_sites_are_behind_it_a_missing_right_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,7 +255,7 @@ def test_a_reader_that_cannot_be_asked_is_a_warning(cluster, app, monkeypatch):
 
 def test_outputs_of_a_run_that_is_not_waited_for_are_fetched_later(cluster, app, tmp_path):
     found = act(run, cluster, app=str(app), wait=False, outputs_min_free="0", outputs_directory=str(tmp_path / "home"))
-    assert found["msg"] == "run 1 was submitted; its outputs are fetched when it is waited for with run_id (flower_run_id)"
+    assert found["msg"] == "run 1 was submitted; to fetch its outputs, wait for it with run_id (flower_run_id)"
     assert act(run, cluster, app=str(app), wait=False, outputs_min_free="0")["msg"] == "run 1 was submitted"
 
 
@@ -294,7 +294,7 @@ def test_a_run_whose_origin_cannot_be_kept_goes_on(cluster, app):
     (cluster.root / ".began-1").mkdir()
     found = act(run, cluster, app=str(app), resume="2", outputs_min_free="0")
     assert found["run_id"] == "1" and not found.get("failed")
-    assert any("will not have what it began with" in one for one in found["warnings"])
+    assert any("will not list its inputs" in one for one in found["warnings"])
 
 
 def test_a_run_goes_on_from_an_earlier_one(cluster, app):

@@ -120,7 +120,7 @@ def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[lis
 def test_a_run_that_is_not_over_in_time_is_not_watched(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     ends(monkeypatch, runs.Run("5", "running", "", 1.0, "me/app"))
     words = act(run_id="5", regions=["eu"])["msg"]
-    assert "It is still running" in words and "nothing keeps it in its regions" in words and "flower_run_regions" in words
+    assert "It is still running" in words and "its regions are not enforced" in words and "flower_run_regions" in words
     assert "regions" not in act(run_id="5")["msg"]
 
 
@@ -161,7 +161,7 @@ def test_a_run_is_not_followed_in_regions_that_are_none(monkeypatch: pytest.Monk
     with pytest.raises(FlowerError) as refused:
         act(run_id="5", regions=["EU"])
     assert refused.value.message == (
-        "run 5 is not followed, and so not kept in its regions: no site is in the region EU (flower_run_regions). Regions: eu, us"
+        "run 5 is no longer followed, so its regions are no longer enforced: no site is in the region EU (flower_run_regions). Regions: eu, us"
     )
 
 
@@ -203,7 +203,7 @@ def test_a_run_that_cannot_be_read_any_more_may_go_on(online: list[list[str]], m
     ends(monkeypatch, Unauthorized("hub: the token has expired."))
     words = act(run_id="5", regions=["eu"])["msg"]
     assert "the token has expired. It may still be running. Wait for it with run_id (flower_run_id): 5, or stop it: kubectl " in words
-    assert "nothing keeps it in its regions" in words
+    assert "its regions are not enforced" in words
     ends(monkeypatch, runs.UnknownRun("the SuperLink has no run 5"))
     assert "may still be running" not in act(run_id="5", regions=["eu"])["msg"]
 
@@ -237,4 +237,4 @@ def test_a_run_that_was_not_watched_all_the_time_says_so(online: list[list[str]]
     monkeypatch.setattr(run_regions, "fault_afterwards", lambda *_given: "")
     monkeypatch.setattr(run.ActionModule, "_fetch_outputs", lambda self, cli, run_id, result: result.update(outputs={}))
     (warning,) = act(run_id="5", regions=["eu"])["warnings"]
-    assert warning.startswith("for 3600 s of run 5 it was not known which SuperNodes were online")
+    assert warning.startswith("for 3600 s of run 5 the online SuperNodes were unknown")

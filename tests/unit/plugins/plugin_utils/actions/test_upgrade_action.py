@@ -183,7 +183,7 @@ def test_an_app_that_cannot_be_read_is_refused_first() -> None:
 @pytest.mark.parametrize(
     ("variables", "options", "words"),
     [
-        ({"ansible_limit": "a"}, {}, "--limit a: an upgrade is that of the whole fleet"),
+        ({"ansible_limit": "a"}, {}, "--limit a: an upgrade covers the whole fleet"),
         ({"flower_plan": "x.yml"}, {}, "only federated.flower.site applies a plan"),
         ({"flower_plan_hash": "5f0c"}, {}, "only federated.flower.site applies a plan"),
         ({"flower_backup_directory": ""}, {}, "flower_upgrade_backup: an upgrade of the SuperLink changes its database"),

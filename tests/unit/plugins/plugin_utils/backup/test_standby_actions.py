@@ -325,7 +325,7 @@ def test_a_hub_that_is_followed_is_copied_again_and_again(follow, copied):
 def test_a_hub_that_does_not_answer_is_tried_again(follow, copied):
     failures = [1]
     assert follow(during=lambda _count: silent() if failures and failures.pop() else None)["copies"] == len(copied) == 2
-    with pytest.raises(ClusterError, match="hub was not followed to the end: hub: no answer"):
+    with pytest.raises(ClusterError, match="hub was not followed until the end: hub: no answer"):
         follow(during=lambda _count: silent())
 
 

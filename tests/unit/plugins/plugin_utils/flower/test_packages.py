@@ -103,7 +103,7 @@ def require(cluster: Any, online: tuple[str, ...], wanted: Any = (*WANTED,), **s
     said: list[str] = []
 
     def reach(site: str) -> SitePods:
-        found = sites.get(site, "the inventory does not have it")
+        found = sites.get(site, "it is not in the inventory")
         if isinstance(found, str):
             raise ClusterError(found)
         return SitePods(found, "flower", "demo")
@@ -131,7 +131,7 @@ def test_all_misfits_of_all_places_are_named_and_nothing_is_submitted() -> None:
 
 
 def test_what_cannot_be_asked_is_named_in_one_line_and_refuses_nothing() -> None:
-    others = "its pods cannot be asked, because its objects are delivered through files that the site applies itself"
+    others = "its pods cannot be queried, because its objects are delivered through files that the site applies itself"
     places, said = require(hub(), ("1", "2", "3", "4", "77"), a=Cluster(fault="it does not\nanswer"), b=others, c=others)
     assert places == ["ServerApp"] and "\n" not in said
     for words in (f"b, c: {others}", "a: it does not", "1 SuperNode: federated.flower.site records"):
