@@ -65,7 +65,7 @@ def check(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> lis
     try:
         found = cluster.get("v1", "Secret", own.secret, spec.namespace)
     except Forbidden:
-        return [f"whether {what} exists is not known: it may not be read here. Without it, SuperNodes do not start"]
+        return [f"whether {what} exists is unknown: this identity cannot read it. Without it, SuperNodes do not start"]
     if found is None:
         raise ClusterError(f"{what} does not exist: create it with {own.username_key} and {own.password_key}.")
     lacking = [key for key in (own.username_key, own.password_key) if key not in (found.get("data") or {})]
@@ -82,7 +82,7 @@ def unseen(spec: SiteSpec) -> list[str]:
         return []
     return [
         f"whether namespace {spec.namespace} has Secret {spec.http_proxy.secret} for its HTTP proxy is not known before the deployment: the "
-        "hub cannot look into a managed cluster. If it is missing, SuperNodes do not start, and the message says which"
+        "hub has no access to the managed cluster. If it is missing, SuperNodes do not start, and the message says which"
     ]
 
 

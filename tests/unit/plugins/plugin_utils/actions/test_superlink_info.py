@@ -77,7 +77,7 @@ def test_the_pod_of_before_a_change_is_not_the_one_that_is_waited_for(monkeypatc
     action = object.__new__(ActionModule)
     action._task = SimpleNamespace(check_mode=False)
     action._wait_ready(hub, {"namespace": "flower", "wait_timeout": 300}, read_again)
-    assert slept == ["StatefulSet superlink: its controller has not seen generation 2 yet", "StatefulSet superlink: 0 of 1 replicas are updated"]
+    assert slept == ["StatefulSet superlink: its controller has not observed generation 2 yet", "StatefulSet superlink: 0 of 1 replicas are updated"]
     assert read_again["trouble"] == ""
 
 

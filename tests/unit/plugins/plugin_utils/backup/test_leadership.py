@@ -184,7 +184,7 @@ def test_active_runs_are_abandoned_only_on_request():
 
 def test_runs_that_cannot_be_listed_are_not_none():
     refused = hub_pair.runs_error("hub", "no right to exec", abandon=False)[0]
-    assert "whether hub has active runs, which would fail, is not known (no right to exec)" in refused
+    assert "cannot determine whether hub has active runs, which would fail (no right to exec)" in refused
     assert "flower_failover_abandon_runs=true" in refused and "flower_failover_hub_lost=true" in refused
     error, words = hub_pair.runs_error("hub", "no right to exec", abandon=True)
     assert not error and "not known (no right to exec)" in words

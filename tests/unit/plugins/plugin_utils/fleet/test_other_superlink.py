@@ -190,11 +190,11 @@ ADDRESS = "supernode_superlink.address: "
         ({**JOINS, "server_name": "a b"}, {}, "supernode_superlink.server_name: 'a b'"),
         ({**JOINS, "first_partition": -1}, {}, "supernode_superlink.first_partition: -1 is below 0"),
         ({**JOINS, "adress": "x"}, {}, "supernode_superlink.adress"),
-        (JOINS, {"superlink_address": "other:9092"}, "is not what supernode_superlink_address says"),
-        (JOINS, {"mtls": True}, "does not go together with supernode_mtls"),
-        (JOINS, {"connectivity": "skupper"}, "does not go together with flower_connectivity: skupper"),
-        (JOINS, {"delivery": "ocm"}, "does not go together with flower_delivery: ocm, which needs a hub"),
-        (JOINS, {"state": "absent"}, "supernode_state: 'absent' is for the role in playbooks of your own"),
+        (JOINS, {"superlink_address": "other:9092"}, "differs from supernode_superlink_address"),
+        (JOINS, {"mtls": True}, "cannot be combined with supernode_mtls"),
+        (JOINS, {"connectivity": "skupper"}, "cannot be combined with flower_connectivity: skupper"),
+        (JOINS, {"delivery": "ocm"}, "cannot be combined with flower_delivery: ocm, which requires a hub"),
+        (JOINS, {"state": "absent"}, "supernode_state: 'absent' is for your own playbooks with this role"),
     ],
 )
 def test_wrong_variables_are_refused_by_name(superlink: dict[str, Any], more: dict[str, Any], words: str) -> None:

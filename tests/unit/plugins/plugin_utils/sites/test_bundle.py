@@ -818,6 +818,6 @@ def test_what_the_site_has_answered_is_known(scene: Scene) -> None:
     assert scene.way().preflight({}).warnings == []
     scene.given["datasets"] = [{"name": "ct", "claim": "radiology-ct"}, {"name": "new", "new_claim": {"size": "1Gi"}}]
     (warning,) = scene.way().preflight({}).warnings
-    assert "whether namespace lab has PersistentVolumeClaim radiology-ct for its datasets is not known" in warning and "gives no access" in warning
+    assert "whether namespace lab has PersistentVolumeClaim radiology-ct for its datasets is unknown" in warning and "gives no access" in warning
     assert scene.deploy().files == (3, 1)
     assert scene.way().preflight({}).warnings == []
