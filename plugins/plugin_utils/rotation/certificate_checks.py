@@ -201,7 +201,7 @@ def warnings(plan: Plan, now: datetime.datetime) -> list[str]:
         found.append(f"{plan.where} expires on {leaf.not_valid_after_utc.isoformat()}, and it has not been renewed")
     # Certificates that a CA issues are renewed until its last day, and none is accepted after that.
     return found + [
-        f"{plan.where} is of the CA {chain.subject(ca)}, which expires on {ca.not_valid_after_utc.isoformat()}: no site connects after that. Change "
+        f"{plan.where} is of the CA {chain.subject(ca)}, which expires on {ca.not_valid_after_utc.isoformat()}: no site can connect after that. Change "
         "to a new CA before; sites must trust both for some time"
         for ca in cas
         if _ends_soon(ca, now)

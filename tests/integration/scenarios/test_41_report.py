@@ -246,5 +246,5 @@ def test_the_remedies_help(federation, tmp_path):
     page = tmp_path / "fleet.html"
     report = fed.play("status", "-e", "flower_status_format=json", "-e", f"flower_status_page={page}").report
     assert report["healthy"], report["problems"]
-    assert [one["remedy"].partition(":")[0] for one in report["findings"]] == ["Its log says why"], report["findings"]
+    assert [one["remedy"].partition(":")[0] for one in report["findings"]] == ["Check its log"], report["findings"]
     assert "no problems, 1 warning, 3 SuperNodes of 2 sites are online" in page.read_text()

@@ -170,7 +170,7 @@ def test_a_site_that_someone_denies_during_such_a_run_stays_denied(fed):
     going = fed.start("run", *IN_EU)
     fed.wait("the denial for the run", lambda: fed.ledger().read_denial("site-b"), 60)
     refused = fed.play("run", *IN_EU, rc=2).messages("hub", failed=True)
-    assert "deny sites for a time: site-b (a run in eu only)" in refused, refused
+    assert "deny sites temporarily: site-b (a run in eu only)" in refused, refused
     assert fed.ledger().read_denial("site-b")["holder"].startswith("run ")
     fed.play("site_access", "-e", "flower_site=site-b flower_access=denied flower_reason=audit")
     run = going()

@@ -165,7 +165,7 @@ def test_a_rotation_makes_keys_and_the_next_one_restarts_supernodes_with_them(tm
     deploy(backend, tmp_path)
     first = deploy(backend, tmp_path, renew=True)
     assert (tmp_path / "keys/site-a-a-0.pub").read_text() == "ecdsa key2\n" and (backend.number, backend.running) == (2, 1)
-    assert first.changed and "new keys were made" in first.warnings[0] and "rotate_certs has run again" in first.warnings[0]
+    assert first.changed and "new keys were created" in first.warnings[0] and "rotate_certs has run again" in first.warnings[0]
     second = deploy(backend, tmp_path, renew=True)
     assert (backend.number, backend.running) == (2, 2) and second.changed and "1 SuperNodes restarted with their new keys" in second.msg
 

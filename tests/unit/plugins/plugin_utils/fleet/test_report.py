@@ -302,7 +302,7 @@ def test_a_hub_that_is_down_or_empty_is_a_problem():
     empty = {"workloads": [], "sites": {}, "nodes": {}, "certificate": {}}
     down = fleet_report.fleet_report("hub", hub(reachable=False, error="refused", **empty), {"site-a": SITE})
     assert down["problems"][0] == "hub hub: refused"
-    assert "unreachable" in fleet_table.fleet_table(down) and "whether runs are active is not known" in fleet_table.fleet_table(down)
+    assert "unreachable" in fleet_table.fleet_table(down) and "active runs unknown" in fleet_table.fleet_table(down)
     assert "2 partitions, 0 active runs" in fleet_table.fleet_table(fleet_report.fleet_report("hub", HUB, {"site-a": SITE}))
     none = fleet_report.fleet_report("hub", hub(deployed=False, **empty), {})
     assert none["problems"] == ["hub hub: no SuperLink is deployed"]
@@ -385,7 +385,7 @@ def test_a_pool_that_was_scaled_by_hand_is_a_problem():
         site = {**SITE, "workloads": [{**POOL, "desired": wanted, "ready": wanted}]}
         report = fleet_report.fleet_report("hub", hub(nodes=nodes), {"site-a": site})
         (found,) = report["findings"]
-        assert found["text"] == f"site-a: {wanted} of 2 SuperNodes of pool cpu are online, and its StatefulSet wants {wanted}"
+        assert found["text"] == f"site-a: {wanted} of 2 SuperNodes of pool cpu are online, and its StatefulSet has {wanted} replicas"
         assert "scaled by hand" in found["remedy"]
         row = fleet_table.fleet_table(report).splitlines()[2]
         assert row.endswith(state) and f"{wanted}/{wanted}  " in row and f"{wanted}/2" in row
