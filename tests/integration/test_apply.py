@@ -767,7 +767,7 @@ def _cluster_entry(play: Play) -> dict[str, Any]:
     ("auth", "sentence"),
     [
         ({"context": "no-such"}, "has no context 'no-such'. It has: "),
-        ({"host": "https://127.0.0.1:1", "api_key": "x"}, "refuses connections. Is it running"),
+        ({"host": "https://127.0.0.1:1", "api_key": "x"}, "refuses connections. Check that it is running"),
         ({"host": "https://no-such-name.invalid", "api_key": "x"}, "cannot be resolved"),
         ({"host": "SERVER", "api_key": "x"}, "is not trusted: "),
         ({"host": "SERVER", "api_key": "wrong-token", "validate_certs": False}, "does not accept the credentials"),

@@ -247,7 +247,7 @@ def test_answers_that_are_none(text: str) -> None:
     if text not in (FORGED["infinite"], FORGED["entries of other forms"]):
         with pytest.raises(ClusterError, match="^hub: pod flower/superlink-0"):
             output.object()
-    with pytest.raises(ClusterError, match="or another number of them"):
+    with pytest.raises(ClusterError, match="or an unexpected number of answers"):
         in_pod.Output(["{}", "{}"], 0, "", "hub").object()
 
 

@@ -356,7 +356,7 @@ class ClusterAction(ActionBase):
         if "host" in auth and self._variable_of(variables, "flower_kubeconfig") and not auth.get("context") and not stands_alone(auth):
             raise ClusterError(
                 "flower_auth has a host and no credentials, and those of the current context of flower_kubeconfig may be of another cluster: they are "
-                "not sent there. Is the variable of the token (api_key) empty? If that kubeconfig is meant, set flower_context."
+                "not sent there. Check that the variable of the token (api_key) is not empty. To use that kubeconfig, set flower_context."
             )
         delivery = self.access_of(host).delivery
         entry = DELIVERIES[delivery]

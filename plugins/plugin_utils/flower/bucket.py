@@ -120,7 +120,7 @@ class Bucket:
             self._rclone(words, names, seconds=_LONG, silence=SILENCE)
         there = self.files(place)
         if lost := [path for path, size in contents.sizes.items() if there.get(path) != size]:
-            raise FlowerError(f"{place}{shown(lost[0])} is not there, or has another size, after the upload. Something else writes there, or to the outputs")
+            raise FlowerError(f"{place}{shown(lost[0])} is missing or has a different size after the upload. Something else writes there, or to the outputs")
         after = self.reader.contents(run_id).files
         if changed := [path for path, one in contents.files.items() if path not in after or after[path][:2] != one[:2]]:
             raise FlowerError(
@@ -154,7 +154,7 @@ class Bucket:
         return result.rc, result.stdout
 
     def _strange(self) -> FlowerError:
-        return FlowerError(f"rclone in container {OUTPUTS_S3} on {self.reader.cluster.name} gave an answer that is none; see who has changed the container")
+        return FlowerError(f"rclone in container {OUTPUTS_S3} on {self.reader.cluster.name} returned an invalid answer; find out who changed the container")
 
 
 def _remote(place: str) -> str:

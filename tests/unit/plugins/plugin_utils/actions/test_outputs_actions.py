@@ -250,7 +250,7 @@ def test_a_reader_that_cannot_be_asked_is_a_warning(cluster, app, monkeypatch):
 
     monkeypatch.setattr(FlowerCLI, "wait_for_superlink", no_answer)
     found = act(run, cluster, app=str(app))
-    assert any("how much room is left for outputs is not known: no answer" in one for one in found["warnings"])
+    assert any("the free space for outputs is unknown: no answer" in one for one in found["warnings"])
 
 
 def test_outputs_of_a_run_that_is_not_waited_for_are_fetched_later(cluster, app, tmp_path):
@@ -327,7 +327,7 @@ def test_what_a_run_goes_on_from_stays_while_it_is_not_finished(cluster, app, mo
 @pytest.mark.parametrize(
     ("resume", "words"),
     [
-        ("7", "run 7 has no outputs on hub to go on from"),
+        ("7", "run 7 has no outputs on hub to resume from"),
         ("3", "run 3 is not finished, and its outputs are not handed to another run"),
         ("x", "resume: a run id is a number, not 'x'"),
     ],

@@ -133,7 +133,7 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(run_sites, "homes", lambda cli: EU.homes)
     found = act(run_id="5")
     assert succeeded(found) and found["node_errors"] in found["warnings"][0] and found["warnings"] == [
-        "run 5: answers of SuperNodes in its log that are errors: 1. Flower's strategies go on without these SuperNodes. "
+        "run 5: answers of SuperNodes in its log that are errors: 1. Flower's strategies continue without these SuperNodes. "
         "The last error of each: site-b (node 3): <class 'ValueError'>:<'3 columns'>"
     ]
     end = runs.Run("5", "finished:failed", "", 1.0, "me/app")
@@ -145,7 +145,7 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
 def test_a_run_that_cannot_be_read_may_be_over(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (runs.Run("5", "running", "", 1.0, "me/app"), "hub: no route to host.", []))
     words = act(run_id="5", wait_timeout=60)["msg"]
-    assert words.startswith("hub: it is not known whether run 5 is over, after 60 s (wait_timeout); last seen: running; the last read failed: hub: no route")
+    assert words.startswith("hub: cannot determine whether run 5 has ended, after 60 s (wait_timeout); last seen: running; the last read failed: hub: no route")
     assert "no route to host. It may still be running. Wait for it with run_id" in words and "is still running" not in words.replace("may still", "")
 
 

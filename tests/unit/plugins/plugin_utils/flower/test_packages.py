@@ -140,14 +140,14 @@ def test_what_cannot_be_asked_is_named_in_one_line_and_refuses_nothing() -> None
     assert "a, pool cpu: the right to exec in pod supernode-cpu-0 is missing" in said
     assert "b, pool cpu: the Python of pod supernode-cpu-0 cannot list its packages: no Python" in said
     places, said = require(hub(), ("1", "3"), a=Cluster(), b=Cluster(*SITE, has=["?"]))
-    assert "a, pool cpu: none of its pods runs" in said and "b, pool cpu: its Python answers with something else than a list of packages" in said
+    assert "a, pool cpu: none of its pods runs" in said and "b, pool cpu: its Python did not return a list of packages" in said
 
 
 def test_a_site_with_answers_of_another_form_stops_nothing() -> None:
     broken = Cluster({"metadata": {"labels": SITE[0]["metadata"]["labels"]}})
     assert require(hub(), ("1", "3"), a=broken, b=Cluster(*SITE, has=GOOD)) == (
         ["ServerApp", "b, pool cpu"],
-        "the app's dependencies were not compared with all images: a: its API server gives answers of another form",
+        "the app's dependencies were not compared with all images: a: its API server returned unexpected answers",
     )
 
 

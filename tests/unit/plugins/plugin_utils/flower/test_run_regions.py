@@ -164,7 +164,7 @@ def test_a_site_that_was_moved_counts_where_it_is_now() -> None:
 
 
 def test_without_the_records_only_what_is_known_is_judged() -> None:
-    with pytest.raises(FlowerError, match="where SuperNodes are that came online is not known: no answer"):
+    with pytest.raises(FlowerError, match="the regions of SuperNodes that came online are unknown: no answer"):
         looked(border("no answer"), "1", "9")
     with pytest.raises(run_regions.LeftRegion, match=r"came online while it ran: 1 SuperNode of site-b \(region us\)\. The app"):
         looked(border("no answer"), "1", "3", "9")
