@@ -65,7 +65,7 @@ class FailoverAction(StandbyAction):
             return None, False, False, error.message
         except ClusterError as error:
             raise ClusterError(
-                f"the hub {params['hub']} cannot be asked: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
+                f"the hub {params['hub']} cannot be queried: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
             ) from error
 
     def _errors(

@@ -91,7 +91,7 @@ def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> Routing:
     for (name, dialled, own), who in lost.items():
         link = f"connects to {dialled} and verifies {name}, but superlink_exposure {spec.exposure} finds the gateway by the name {names[0]} only"
         if own:
-            remedy = "Set superlink_host of the hub to a name that leads there, or supernode_sidecar to true" if is_ip(name) else (
+            remedy = "Set superlink_host of the hub to a name that resolves to it, or supernode_sidecar to true" if is_ip(name) else (
                 "Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
             )
             wrong = f"{link}. {remedy}"

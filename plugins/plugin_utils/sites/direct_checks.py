@@ -100,12 +100,12 @@ def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping
     if other := run.claim(site.name, places):
         raise ClusterError(
             f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
-            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or remove it from the inventory."
         )
     if site.access.connectivity == "skupper" and {*places} & {*hub.get("places", ())}:
         raise ClusterError(
-            f"this host and {site.hub} are the same namespace {site.namespace} of the same cluster, and Skupper serves one Site for a namespace: each "
-            "would replace the Site of the other. Set flower_connectivity to direct for this host, or give it another namespace (supernode_namespace)."
+            f"this host and {site.hub} are the same namespace {site.namespace} of the same cluster, and Skupper serves one Site for a namespace: the "
+            "hosts would replace each other's Site. Set flower_connectivity to direct for this host, or give it another namespace (supernode_namespace)."
         )
 
 

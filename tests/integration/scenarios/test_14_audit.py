@@ -251,7 +251,7 @@ def test_tampering_is_found_and_named(fed, tampered):
     )
     assert f"entry 2 ({where}, line 2) was altered" in altered
     missing = tampered(lambda lines: [lines[0], *lines[2:]])
-    assert f"entry 2 is missing: entry 3 stands in its place ({where}, line 2)" in missing
+    assert f"entry 2 is missing: entry 3 is in its place ({where}, line 2)" in missing
     cut = tampered(lambda lines: lines[:-1], newest)
     assert f"entry {len(whole)} is missing: the head record names {len(whole)}" in cut
     assert "was altered" in tampered(lambda lines: [*lines, "rubbish\n"], newest)

@@ -160,7 +160,7 @@ def test_the_add_on_stays_as_it_is_if_a_site_would_lose_it(monkeypatch, parsed_a
 def test_check_mode_says_what_it_would_wait_for(monkeypatch, parsed_addon, ocm_addon_spec):
     run = Run(monkeypatch, management(parsed_addon, install="Manual"))
     (warning,) = run(ocm_addon_spec(), check=True)["warnings"]
-    assert "handed over to the Placement flower/flower-supernode as soon as that has selected a;" in warning
+    assert "switches to the Placement flower/flower-supernode as soon as that has selected a;" in warning
     assert "wait" not in run.steps and len(run.steps) == 2
 
 

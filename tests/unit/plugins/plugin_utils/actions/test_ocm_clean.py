@@ -68,7 +68,7 @@ def test_a_missing_right_is_an_error_if_a_site_may_have_been_behind_it(
     if known:
         assert clean(monkeypatch, "direct", **given)["warnings"]
         return
-    with pytest.raises(ClusterError, match=r"site-b is not known, so nothing is forgotten: .*jane cannot get"):
+    with pytest.raises(ClusterError, match=r"site-b is unknown, so nothing is forgotten: .*jane cannot get"):
         clean(monkeypatch, "direct", **given)
 
 

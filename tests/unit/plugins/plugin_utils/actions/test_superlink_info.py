@@ -122,7 +122,7 @@ def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_gateway_that_refuses_its_files_is_trouble_and_shown_in_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every play that waits for the hub fails on the message, and the status shows a problem, though all pods are ready."""
-    said = "the gateway on hub does not take its files: it serves what it loaded before"
+    said = "the gateway on hub rejects its files: it serves the previous ones"
     surroundings(monkeypatch, refusal=said)
     found = read(contextlib.nullcontext(Hub()))
     assert found["trouble"] == found["msg"] == said

@@ -86,7 +86,7 @@ SUPERLINK = [
     ({"outputs_min_free": "1e-9999999"}, "superlink_outputs_min_free: '1e-9999999' is beyond"),
     ({"outputs_size": "9223372036854775808"}, "superlink_outputs_size: '9223372036854775808' is beyond"),
     ({"storage_size": "9Ei"}, "superlink_storage_size: '9Ei' is beyond"),
-    ({"storage_size": "0Gi"}, "superlink_storage_size: '0Gi' leaves no room"),
+    ({"storage_size": "0Gi"}, "superlink_storage_size: '0Gi' leaves no space"),
     ({"gateway_image": "haproxy:"}, "superlink_gateway_image: 'haproxy:' is not a reference"),
     ({"image_registry": "/mirror"}, "superlink_image_registry: '/mirror' is not a registry"),
     ({"annotations": {"a": "x" * 300000}}, "superlink_annotations: an entry with the keys a has 300001 bytes"),

@@ -465,7 +465,7 @@ def test_a_hub_as_it_is_deployed_misses_nothing(parsed_hub):
 def test_what_a_hub_does_not_have_is_not_ready():
     both = [live("superlink"), live("serverapp")]
     assert missing(both) == missing([live("superlink", isolation="subprocess")]) == ""
-    assert missing(both[:1]) == "there is no ServerApp, so no run begins: its workload was deleted"
+    assert missing(both[:1]) == "there is no ServerApp, so no run starts: its workload was deleted"
     assert missing(both[1:]) == missing([]) == "there is no SuperLink: its StatefulSet was deleted"
     assert missing([both[0], live("serverapp", 0)]) == "serverapp is scaled to 0"
     bare = hub(workloads=[workload(live("superlink", 0))], trouble="superlink is scaled to 0")
@@ -504,7 +504,7 @@ def test_why_pods_are_not_ready():
     def refused():
         raise Forbidden("lab", "list pods", 403, {"message": "pods is forbidden"})
 
-    assert trouble(found, "flower", refused, list) == "supernode-cpu: not all pods are ready, and why cannot be read: pods is forbidden"
+    assert trouble(found, "flower", refused, list) == "supernode-cpu: not all pods are ready, and the cause cannot be read: pods is forbidden"
 
 
 def test_a_run_that_no_serverapp_takes_is_a_warning():

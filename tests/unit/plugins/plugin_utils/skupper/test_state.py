@@ -115,7 +115,7 @@ def test_a_certificate_needs_its_secret():
     good = given.live("Certificate", "a", {}, given.condition("Ready"))
     full = given.secret("a", {"tls.crt": "x", "tls.key": "y", "ca.crt": "z"})
     assert state.certificate(good, full).ready
-    assert state.certificate(good, None).why == "its Secret is not there yet"
+    assert state.certificate(good, None).why == "its Secret does not exist yet"
     assert "lacks ca.crt" in state.certificate(good, given.secret("a", {"tls.crt": "x", "tls.key": "y"})).why
     foreign = given.live(
         "Certificate", "a", {}, given.condition("Ready", False, "Secret exists but is not controlled by skupper")

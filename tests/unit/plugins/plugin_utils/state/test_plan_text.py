@@ -60,7 +60,7 @@ def test_the_same_fleet_gives_the_same_plan() -> None:
         "site-a: deleted ConfigMap flower/gone",
         "site-a: keys: 2",
         "site-a: partitions  offset 0 pool cpu size 2",
-        "site-b: could not be examined, so nothing is planned for it",
+        "site-b: could not be checked, so nothing is planned for it",
     ]
     assert "    -  mode: old\n    +  mode: new\n" in one and "secret words" not in one
 
