@@ -25,7 +25,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Refuse an inventory that is not a fleet
+- name: Fail if the inventory is invalid
   ansible.builtin.assert:
     that: query('federated.flower.fleet_faults', 'inventory') | length == 0
 """

@@ -54,7 +54,7 @@ seealso:
 
 EXAMPLES = r"""
 ---
-- name: Import the reply of a site
+- name: Import the key reply of a bundle site
   federated.flower.bundle_reply:
     hub: hub
     file: /srv/replies/hospital.json

@@ -67,7 +67,7 @@ def test_maintenance_is_respected(tmp_path: Path) -> None:
         done = play(fleet, "run", "-e", APP)
         assert done.returncode == 2 and "site-a: flower_maintenance[0].to: 'Sunday' is not a time" in done.stdout, done.stdout
         done = play(fleet_at(tmp_path, address, flower_maintenance=[window]), str(ROOT / "playbooks/parts/maintenance.yml"))
-        assert done.returncode == 0 and "Leave the sites in maintenance alone" in done.stdout, done.stdout
+        assert done.returncode == 0 and "Skip sites in maintenance" in done.stdout, done.stdout
 
 
 def pause(runs: list[str], error: str = "", **holders: str | None) -> dict[str, Any]:
