@@ -171,7 +171,7 @@ def add_runs(runs: Sequence[Mapping[str, Any]], found: Findings, now: datetime.d
     if waiting and all(run["status"] in ("pending", "starting") for run in active):
         run = min(waiting, key=lambda run: str(run["pending-at"]))
         remedy = "The ServerApp accepts no runs. Check the log of pod serverapp-0, container superexec; whether the pod is ready is shown above"
-        found.warning("", f"{named(run)} is {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active", remedy)
+        found.warning("", f"{named(run)} has been {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active", remedy)
     ended = [run for run in runs if str(run.get("status", "")).startswith("finished")]
     last = max(ended, key=lambda run: str(run.get("finished-at") or ""), default=None)
     if last is not None and last["status"] == "finished:failed":

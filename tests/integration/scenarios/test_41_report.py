@@ -204,7 +204,7 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
     broken = {
         "site-c: the API server https://127.0.0.1:1": ("site-c", "flower_forget_sites=site-c"),
         IMAGE: ("site-b", "credentials of its registry"),
-        "site-a is denied since": ("site-a", "flower_access=admitted"),
+        "site-a has been denied since": ("site-a", "flower_access=admitted"),
         f"node {node} is registered": ("", "flwr supernode unregister"),
         "its client certificate ends": ("site-b", "--limit site-b renews it"),
         "told to fail": ("", "flower_runs=logs"),

@@ -160,7 +160,7 @@ def test_a_plan_that_was_interrupted_is_finished(fed, place):
 def test_sites_of_other_regions_are_denied_for_the_time_of_a_run(fed):
     run = fed.play("run", *IN_EU)
     assert "(2 nodes, 1200 examples; site-a 2)" in run.messages(), run.messages()
-    assert "site-b is denied since" in run.output and "msg: site-b is admitted" in run.output
+    assert "site-b has been denied since" in run.output and "msg: site-b is admitted" in run.output
     fed.wait_online(*fed.keys("site-b").values(), seconds=180)
 
 

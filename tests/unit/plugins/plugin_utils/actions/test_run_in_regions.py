@@ -178,7 +178,7 @@ def test_no_site_is_denied_for_a_run_that_cannot_be() -> None:
 
     assert refused(flower_run_regions="eu, us") == ""
     assert refused(flower_run_regions="eu, EU") == "no site is in the region EU (flower_run_regions). Regions: eu, us. Nothing was changed."
-    assert "leave flower_run_wait true" in refused(flower_run_regions="eu", flower_run_wait="false")
+    assert "set flower_run_wait to true" in refused(flower_run_regions="eu", flower_run_wait="false")
     assert "needs flower_run_regions" in refused(flower_run_regions="")
     hub["runs"] = [{"run-id": "7", "status": "running"}]
     assert "active runs use: 7" in refused(flower_run_regions="eu")

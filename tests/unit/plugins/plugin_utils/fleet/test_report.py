@@ -515,7 +515,7 @@ def test_a_run_that_no_serverapp_takes_is_a_warning():
     now = datetime.datetime.now(datetime.timezone.utc)
     soon, late = ({"status": "pending", "pending-at": str(now - datetime.timedelta(minutes=minutes))} for minutes in (10, 20))
     (told,) = warnings(late, soon, {**late, "status": "starting"})
-    assert told.startswith("run 0 is pending since ") and "ServerApp" in told
+    assert told.startswith("run 0 has been pending since ") and "ServerApp" in told
     assert warnings(soon) == warnings({"status": "pending", "pending-at": "N/A"}) == []
     assert warnings(late, {**late, "status": "running"}) == [], "one after the other"
 
