@@ -181,7 +181,7 @@ START = "--start-at-task"
 @pytest.mark.parametrize(
     ("playbook", "options", "words"),
     [
-        ("site", [START, "Deploy the SuperNodes"], "--start-at-task leaves out checks that come before every change"),
+        ("site", [START, "Deploy the SuperNodes"], "--start-at-task skips checks that precede every change"),
         ("teardown", [START, "Remove the SuperNodes", "-e", "flower_teardown=true"], "--start-at-task leaves out checks"),
     ],
 )

@@ -96,7 +96,7 @@ def test_logs_of_all_clusters_are_in_order_and_followed(fed):
 
 
 def test_a_restart_waits_for_runs(fed):
-    assert "Say what to restart" in fed.play("restart", rc=2).messages(failed=True)
+    assert "Set the hosts to restart" in fed.play("restart", rc=2).messages(failed=True)
     places = (("hub", "serverapp"), ("hub", "superlink"), ("site-a", "supernode"), ("site-b", "supernode"))
     before = {(context, name): fed.lives(context, name=name) for context, name in places}
     run, release = fed.hold(**{"num-server-rounds": 1})

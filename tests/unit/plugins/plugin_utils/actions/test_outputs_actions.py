@@ -363,7 +363,7 @@ def test_an_app_that_can_be_handed_nothing(cluster, app, option):
     for other in ("", f"{key} = 3\n"):
         project.write_text(project.read_text().replace(f'{key} = ""\n', other))
         with pytest.raises(
-            FlowerError, match=rf'{option}: .* has no text \'{key}\'. Add {key} = "" to \[tool.flwr.app.config\]'
+            FlowerError, match=rf'{option}: .* has no string \'{key}\'. Add {key} = "" to \[tool.flwr.app.config\]'
         ):
             act(run, cluster, app=str(app), **{option: "1"})
 

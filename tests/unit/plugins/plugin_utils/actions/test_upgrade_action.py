@@ -268,7 +268,7 @@ def test_images_that_cannot_be_pulled_stop_the_wave() -> None:
     fleet.answers["supernode pulled"] = {"a": {"failed": True, "msg": "a: no image"}}
     result = fleet.upgrade()
     assert "supernode a" not in fleet.calls and fleet.states == {"a": "waiting", "b": "waiting"}
-    assert result["sites"]["a"][-1]["failed"] and "wave 1 of 2 does not begin: a: no image." in result["sites"]["hub"][0]["msg"]
+    assert result["sites"]["a"][-1]["failed"] and "wave 1 of 2 does not start: a: no image." in result["sites"]["hub"][0]["msg"]
 
 
 @pytest.mark.parametrize(

@@ -386,7 +386,7 @@ def test_a_pool_that_was_scaled_by_hand_is_a_problem():
         report = fleet_report.fleet_report("hub", hub(nodes=nodes), {"site-a": site})
         (found,) = report["findings"]
         assert found["text"] == f"site-a: {wanted} of 2 SuperNodes of pool cpu are online, and its StatefulSet has {wanted} replicas"
-        assert "scaled by hand" in found["remedy"]
+        assert "scaled manually" in found["remedy"]
         row = fleet_table.fleet_table(report).splitlines()[2]
         assert row.endswith(state) and f"{wanted}/{wanted}  " in row and f"{wanted}/2" in row
     fewer = hub(nodes={"10": NODE, "11": away})

@@ -36,7 +36,7 @@ def test_a_wave_that_does_not_begin() -> None:
     record, found = fleet("z", "ab", "c", failed="a")
     assert found.stopped(record, 1, has_begun=True) == "", "the failed site is of a later wave"
     why = found.stopped(record, 2, has_begun=False)
-    assert why.startswith("wave 2 of 3 does not begin: a: no. Not touched: a, b, c. Correct the cause and run federated.flower.upgrade again")
+    assert why.startswith("wave 2 of 3 does not start: a: no. Not touched: a, b, c. Correct the cause and run federated.flower.upgrade again")
     assert replace(found, most_failed=1).stopped(record, 2, has_begun=False) == ""
     assert found.end == "the hub runs 1.41.0; a does not. Correct the reported faults, and run federated.flower.upgrade again"
 

@@ -149,7 +149,7 @@ def test_what_was_not_approved_is_refused(tmp_path: Path) -> None:
         Plan(path=str(path))._compare(other)
     with pytest.raises(ClusterError, match="is not the plan of flower_plan_hash"):
         Plan(path=str(path), sha256="0" * 64)._compare(text)
-    assert "2 changes" in Plan(sha256=wanted)._compare(text)["msg"] and "nothing is left" in Plan(sha256=wanted)._compare(plan())["msg"]
+    assert "2 changes" in Plan(sha256=wanted)._compare(text)["msg"] and "no changes are left" in Plan(sha256=wanted)._compare(plan())["msg"]
     for present in (plan(CREATED), other):
         with pytest.raises(ClusterError, match=f"the plan {wanted} does not match the changes that are due now"):
             Plan(sha256=wanted)._compare(present)
