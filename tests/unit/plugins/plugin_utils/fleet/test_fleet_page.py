@@ -227,8 +227,8 @@ def test_a_hub_alone_and_a_hub_that_is_down() -> None:
     down = report(site(reachable=False, pools=[], certificate={}))
     down["hub"] |= {"reachable": False, "asked": False, "well": False, "workloads": [], "certificate": {}, "address": "", "version": ""}
     assert "unknown" in Page(fleet_page(down, NOW)).text
-    assert "It is not known when certificates end." in fleet_page(down, NOW)
-    assert "It is not known whether there are runs." in fleet_page(down, NOW) and "The SuperLink lists none." in fleet_page(report(), NOW)
+    assert "The expiry dates of certificates are unknown." in fleet_page(down, NOW)
+    assert "The runs are unknown: the hub did not answer." in fleet_page(down, NOW) and "The SuperLink lists none." in fleet_page(report(), NOW)
     ill = report()
     ill["hub"] |= {"well": False}
     for one, state in ((down, "unreachable"), (ill, "offline"), (report(), "ok")):
