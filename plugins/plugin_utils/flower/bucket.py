@@ -5,7 +5,7 @@
 """The bucket to which the hub uploads outputs of runs, and from which it copies inputs: rclone in a container beside the reader of outputs.
 
 The outputs of the run ID have the keys C(PREFIX/ID/FILE). C(PREFIX/ID/flower-outputs.json) has the run and the SHA-256 of each file. It is written
-last, so a run that has it is there completely. Nothing is overwritten or deleted: rclone refuses to change an object (C(--immutable)), and the server
+last, so a run that has it is complete. Nothing is overwritten or deleted: rclone refuses to change an object (C(--immutable)), and the server
 one that appears meanwhile (C(If-None-Match)), if it knows that header.
 """
 
