@@ -182,7 +182,7 @@ START = "--start-at-task"
     ("playbook", "options", "words"),
     [
         ("site", [START, "Deploy the SuperNodes"], "--start-at-task skips checks that precede every change"),
-        ("teardown", [START, "Remove the SuperNodes", "-e", "flower_teardown=true"], "--start-at-task leaves out checks"),
+        ("teardown", [START, "Remove the SuperNodes", "-e", "flower_teardown=true"], "--start-at-task skips checks"),
     ],
 )
 @pytest.mark.playbook

@@ -150,7 +150,7 @@ def test_a_volume_of_one_node_brings_its_pods_there() -> None:
     live = claim(volumeName="pv")
     assert check(spec(CT, replicas=2), claims={"ct": live}, volumes={"pv": volume}, nodes=NODES) == ("", "")
     faults, warnings = check(spec(CT, replicas=2), claims={"ct": live}, volumes={}, nodes=NODES)
-    assert faults == "" and "its PersistentVolume pv may not be read" in warnings
+    assert faults == "" and "cannot read its PersistentVolume pv" in warnings
     # A DaemonSet has a pod on every node all the same.
     assert "2 nodes" in check(spec(CT, mode="DaemonSet"), claims={"ct": live}, volumes={"pv": volume}, nodes=NODES)[0]
 

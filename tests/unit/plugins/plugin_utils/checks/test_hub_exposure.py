@@ -146,7 +146,7 @@ def test_the_gateway(items, changes, why, attached):
 
 def test_a_listener_without_the_name_of_the_next_certificate_is_doubted(attached):
     refused, (doubt,) = found(Stand(gateway(listener(hostname=HOST))), attached(host=HOST))
-    assert refused == [] and f"does not take next.{HOST}" in doubt
+    assert refused == [] and f"does not accept next.{HOST}" in doubt
 
 
 def test_address_and_names_of_a_gateway(attached, parsed_hub):

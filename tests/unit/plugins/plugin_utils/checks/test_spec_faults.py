@@ -171,7 +171,7 @@ SUPERNODE = [
     (gpu(mount_all=True, runtime_class="nvidia", count=2), "supernode_pools[0].gpu.count: 2 has no effect with mount_all"),
     (gpu(mount_all=True, runtime_class="nvidia", resource="amd.com/gpu"), "supernode_pools[0].gpu.resource: 'amd.com/gpu' has no effect with mount_all"),
     (gpu(visible_devices="0"), "supernode_pools[0].gpu.visible_devices: '0' has no effect without mount_all"),
-    (gpu(mount_all=True, runtime_class="nvidia", visible_devices="0; rm"), "supernode_pools[0].gpu.visible_devices: '0; rm' is not"),
+    (gpu(mount_all=True, runtime_class="nvidia", visible_devices="0; rm"), "supernode_pools[0].gpu.visible_devices: '0; rm' must be"),
     (pools({"name": "a", "shm_size": "big"}), "supernode_pools[0].shm_size: 'big' is not a quantity"),
     (
         together(superexec_image="r/app:1"),
@@ -189,7 +189,7 @@ SUPERNODE = [
     (together(superexec_extra_args=["--max-retries=1"]), "there is no SuperExec; use extra_args"),
     ({"termination_grace_period": 1}, "supernode_termination_grace_period: 1 is not between 10 and 3600"),
     ({"sidecar": False}, "site-a: supernode_mtls: True needs the sidecar"),
-    ({"insecure": True}, "site-a: supernode_mtls: True has no meaning without TLS"),
+    ({"insecure": True}, "site-a: supernode_mtls: True has no effect without TLS"),
     ({"cluster": "site-a" + "x" * 60}, "the name of this host has 66 characters; it names and labels objects"),
     ({"cluster": "site-a_1"}, "'site-a_1': the name of this host cannot be part of the names of Kubernetes objects"),
     ({"cluster": "site-a", "region": "eu", "pools": [{"name": "a", "replicas": "1_0"}]}, "'1_0' is not an integer"),

@@ -103,13 +103,13 @@ def test_room_for_outputs():
     (problem,) = [one for one in report(size=10 * gib, free=gib // 2, min_free=gib, error="")["problems"] if "outputs" in one]
     assert "has 512 MiB left, less than superlink_outputs_min_free (1.0 GiB), so no run is submitted" in problem
     (problem,) = [one for one in report(error="not running")["problems"] if "outputs" in one]
-    assert "is not known: not running" in problem
+    assert "is unknown: not running" in problem
     assert "outputs" not in fleet_table.fleet_table(report())
     room = {"size": 10 * gib, "free": 8 * gib, "min_free": gib, "error": ""}
     storage = report(**room, bucket="s3://models/trial", not_uploaded=["1", "2"], bucket_error="")
     assert "outputs: 8.0 GiB of 10.0 GiB are free, uploaded to s3://models/trial" in fleet_table.fleet_table(storage).splitlines()
     assert [one for one in storage["warnings"] if "the outputs of 2 finished runs are not in s3://models/trial" in one]
-    assert [one for one in report(**room, bucket="", not_uploaded=[], bucket_error="no such host")["warnings"] if "is not known: no such host" in one]
+    assert [one for one in report(**room, bucket="", not_uploaded=[], bucket_error="no such host")["warnings"] if ": no such host" in one]
 
 
 def test_how_old_the_last_backup_is():
@@ -227,7 +227,7 @@ def test_a_site_whose_record_is_lost_is_not_offline_and_its_supernodes_are_no_st
     lost = hub(sites={}, unknown_nodes=["10", "11"])
     report = fleet_report.fleet_report("hub", lost, {"site-a": SITE})
     (found,) = report["findings"]
-    assert "the ledger has no record" in found["text"] and "federated.flower.site makes new keys" in found["remedy"]
+    assert "the ledger has no record" in found["text"] and "federated.flower.site creates new keys" in found["remedy"]
     assert fleet_table.fleet_table(report).splitlines()[2].endswith("unknown") and report["unknown_nodes"] == ["10", "11"]
 
 
@@ -497,7 +497,7 @@ def test_why_pods_are_not_ready():
     assert trouble([workload(live("superlink"))], "flower", list, list) == ""
     assert trouble(found, "flower", lambda: [ready, waits], list).startswith("q (Pending)")
     assert trouble(found, "flower", lambda: [ready, ready], list) == "", "it became ready in between"
-    assert "kubectl -n flower describe statefulset/supernode-cpu says why" in trouble(found, "flower", lambda: [ready], list)
+    assert "kubectl -n flower describe statefulset/supernode-cpu shows the cause" in trouble(found, "flower", lambda: [ready], list)
     assert trouble(found, "flower", lambda: [ready], lambda: ["", "a quota"]) == "a quota"
     assert trouble(found, "flower", lambda: [waits], lambda: ["a quota"]).startswith("a quota; q (Pending)")
 

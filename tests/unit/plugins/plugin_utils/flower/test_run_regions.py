@@ -115,7 +115,7 @@ def test_a_look_without_supernodes_does_not_excuse_an_unknown_one(monkeypatch: p
     now = clock(monkeypatch)
     fence = border("no answer").watched(Watch())
     unknown = parse_report(Run("5", "running"), {"nodes": {"9": "online"}})
-    with pytest.raises(FlowerError, match="is not known"):
+    with pytest.raises(FlowerError, match="are unknown"):
         fence.report(unknown)
     now.now += 30
     fence.report(parse_report(Run("5", "running"), {}))

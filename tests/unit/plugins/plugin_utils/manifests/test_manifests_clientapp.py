@@ -130,8 +130,8 @@ def test_patches_reach_them(spec):
         ({"insecure": True, "mtls": False}, "needs TLS between ClientApp and SuperNode"),
         ({"sidecar": False, "mtls": False}, "supernode_clientapp: 'workload' needs the sidecar"),
         ({"isolation": "subprocess"}, "supernode_isolation: 'subprocess' cannot be combined with"),
-        ({"pools": [{**POOL, "isolation": "subprocess"}]}, "supernode_pools[0].isolation: 'subprocess' does not go"),
-        ({"pools": [{"name": "edge", "mode": "DaemonSet"}]}, "supernode_pools[0].mode: 'DaemonSet' does not go"),
+        ({"pools": [{**POOL, "isolation": "subprocess"}]}, "supernode_pools[0].isolation: 'subprocess' cannot be combined"),
+        ({"pools": [{"name": "edge", "mode": "DaemonSet"}]}, "supernode_pools[0].mode: 'DaemonSet' cannot be combined"),
         (
             {"pools": [{"name": "x" * 42, "replicas": 101, "node_config": {}}]},
             "is too long: its last SuperNode's Service",

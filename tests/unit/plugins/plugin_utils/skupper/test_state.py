@@ -42,7 +42,7 @@ SERVICE = {"metadata": {"name": "skupper-router"}, "spec": {"type": "LoadBalance
         (
             [given.condition("Configured"), given.condition("Running"), given.condition("Resolved", False, "Pending")],
             "default",
-            "the load balancer of Service skupper-router has not got one",
+            "the load balancer of Service skupper-router has none",
             False,
         ),
         ([given.condition("Configured", generation=0)], "", "it is not Configured", False),
