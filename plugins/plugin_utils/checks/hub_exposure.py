@@ -86,7 +86,8 @@ def _gateway(cluster: Cluster, spec: HubSpec, front: GatewayApi) -> Iterator[Pro
         return
     refused = _not_accepted(status, generation)
     if refused is None:
-        yield Problem(f"{about}: no controller has accepted it yet. Check that the controller of its class {gateway['spec'].get('gatewayClassName')} is running")
+        name = gateway["spec"].get("gatewayClassName")
+        yield Problem(f"{about}: no controller has accepted it yet. Check that the controller of its class {name} is running")
     elif refused:
         yield Problem(f"{about} is not accepted by its controller: {refused}. Its owners have to correct it")
     elif not (spec.host or spec.superlink_address or front.addresses(gateway)):
