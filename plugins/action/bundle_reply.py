@@ -51,7 +51,7 @@ class ActionModule(ClusterAction):
                 "correct --limit."
             )
         if self.access_of(site).delivery != BUNDLE:
-            raise ClusterError(f"{site}: its flower_delivery is {self.access_of(site).delivery!r}: only a site with a bundle replies.")
+            raise ClusterError(f"{site}: flower_delivery is {self.access_of(site).delivery!r}: only sites with flower_delivery: bundle send a reply.")
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
@@ -60,10 +60,10 @@ class ActionModule(ClusterAction):
                 raise ClusterError(f"{site}: {path} is refused: {fault}.")
             changed = keeper.take(answer)
             if changed and not self.check:
-                self.note(site, words=[f"reply to bundle version {version} taken, fingerprint {answer.fingerprint}"])
+                self.note(site, words=[f"reply to bundle version {version} imported, fingerprint {answer.fingerprint}"])
         advice = (
-            f"{site}: the fingerprint of its reply was not compared. Have its administrators read theirs to you; this one is {answer.fingerprint}. "
-            "-e flower_bundle_fingerprint='...' compares it."
+            f"{site}: the fingerprint of the reply was not verified. Ask the site's administrators for theirs, and compare it with {answer.fingerprint}. "
+            "-e flower_bundle_fingerprint='...' makes the playbook compare it."
         )
         return {
             "changed": changed,
@@ -78,9 +78,9 @@ class ActionModule(ClusterAction):
     def _read(path: Path) -> Any:
         try:
             if path.stat().st_size > _LARGEST:
-                raise ClusterError("it is larger than any reply")
+                raise ClusterError("it exceeds the maximum size of a reply")
             return foreign_data.read_json(path.read_bytes())
         except (OSError, ValueError) as error:
             raise ClusterError(
-                f"it cannot be read: {str(error).splitlines()[0]}. It has to be JSON: kubectl get configmap {PUBLIC_KEYS} -n NAMESPACE -o json > reply.json"
+                f"it cannot be read: {str(error).splitlines()[0]}. It must be JSON: kubectl get configmap {PUBLIC_KEYS} -n NAMESPACE -o json > reply.json"
             ) from error

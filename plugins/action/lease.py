@@ -20,11 +20,11 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """A lease does not count as a change: a playbook that has nothing to change reports none."""
-        taken, msg = False, "check mode changes nothing, so it needs no lease"
+        taken, msg = False, "check mode needs no lease"
         if not self.check and params["state"] == "returned":
             msg = fleet_lease.give_back(self)
         elif not self.check:
             with fleet_lease.held(self) as lease:
                 taken = True
-                msg = f"this run holds the lease of the federation {lease.federation}" if lease else "there is no hub yet that could have a lease"
+                msg = f"this run holds the lease of the federation {lease.federation}" if lease else "no hub is deployed yet, so no lease exists"
         return {"changed": False, "taken": taken, "msg": msg}

@@ -42,7 +42,7 @@ class ActionModule(ClusterAction):
             verdict = verify(*Trail(cluster, params["hub_namespace"], params["federation"]).read())
             where = f"the audit trail {params['hub_namespace']}/{NAME} on {cluster.name}"
         if verdict.fault:
-            raise ClusterError(f"{where} is not complete: {verdict.fault}. Nothing can be proven by it.")
+            raise ClusterError(f"{where} is not complete: {verdict.fault}. It cannot serve as evidence.")
         if params["file"]:
             path = Path(params["file"])
             text = self._read(path)
@@ -54,7 +54,7 @@ class ActionModule(ClusterAction):
         entries = audit_report.entries_of(verdict.entries, site)
         if not entries:
             raise ClusterError(
-                f"{where} has no entry on the leaving of {site!r}. flower_site is the inventory name of a site that was removed: "
+                f"{where} has no entry for the removal of {site!r}. Set flower_site to the inventory name of a removed site, or remove the site first: "
                 f"federated.flower.teardown --limit {site} -e flower_teardown=true"
             )
         path = Path(params["directory"]) / f"{site}-entry-{entries[-1]['seq']}.txt"

@@ -38,7 +38,9 @@ class ActionModule(FleetReader):
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Read all clusters at the same time, show the lines in the order of time, and then new ones."""
         if params["follow"] < 0 or (params["follow"] and params["previous"]):
-            raise ClusterError(f"follow: {params['follow']} is not a number of seconds from 0, or previous is set: a former container writes nothing more.")
+            raise ClusterError(
+                f"follow: {params['follow']} is not a number of seconds from 0, or previous is set: the log of a terminated container cannot be followed."
+            )
         wanted = self.wanted_lines(*(params[name] for name in ("lines", "since", "grep", "run_id")), previous=params["previous"])
         places = self.places(sites, outcomes, hub=params["hub"])
         self.public("")  # reads the values of the vault

@@ -162,7 +162,7 @@ class ActionModule(RoleAction):
         if sites:
             meta = before[-1]["metadata"]
             raise ClusterError(
-                f"nothing is written: the add-on {name} is to get its clusters from the Placement {meta['namespace']}/{meta['name']}. A GitOps controller "
+                f"nothing was written: the add-on {name} is to get its clusters from the Placement {meta['namespace']}/{meta['name']}. A GitOps controller "
                 f"would not wait until that has selected {', '.join(sites)}, and Open Cluster Management would delete their SuperNodes with their keys. "
                 "Suspend the controller for this hub, run federated.flower.site, which waits for it, set the annotations that it may ask for, and render again."
             )
@@ -175,7 +175,7 @@ class ActionModule(RoleAction):
             return
         sites = placement_switch.Handover(hub, name, before)
         if self.check:
-            self._warnings += [f"{sites.sentence()}; if it does not select them, nothing is handed over."] if sites.sites else []
+            self._warnings += [f"{sites.sentence()}; if it does not select them, the add-on keeps its current Placement."] if sites.sites else []
             return
         self._apply(hub, before, **self._options, prune=False)
         if sites.sites:

@@ -31,12 +31,12 @@ class ActionModule(ClusterAction):
         """Request what is missing. In check mode nothing is sent: OpenShift has no dry run of a request."""
         federation, names = params["federation"], self._names(params)
         if not names:
-            return _told("there is nothing to request: others create the namespace, or what delivers the objects of this site")
+            return _told("no project to request: the namespace is created by others, or together with the objects of this site")
         with self.connect() as cluster:
             if cluster_platform.known(cluster, params["platform"]) != OPENSHIFT:
                 return _told(f"{cluster.name} is not OpenShift: its namespaces are not projects")
             if not namespaces.needed(cluster):
-                return _told(f"this identity may create namespaces on {cluster.name}, or may request no projects: there is nothing to request")
+                return _told(f"this identity may create namespaces on {cluster.name}, or cannot request projects: no project to request")
             requested = []
             for name in namespaces.missing(cluster, names, federation):
                 if self.check:

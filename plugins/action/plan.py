@@ -27,7 +27,7 @@ _AGAIN = "Nothing was changed. Make a new plan with federated.flower.plan"
 WRITTEN, COMPARED, RENDERED = "written", "compared", "rendered"
 # A rendered file, and what is said of a value that looks like a secret in one.
 FILE = "flower.yaml"
-_SECRET = ", and everyone who reads the repository sees it. Put it into a Secret, and refer to it with valueFrom.secretKeyRef."
+_SECRET = ", and everyone with access to the repository can read it. Put it into a Secret, and refer to it with valueFrom.secretKeyRef."
 _FOLDER = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
 
 
@@ -106,15 +106,15 @@ class ActionModule(ClusterAction):
             wanted = plan_text.sha256(planned)
             if found := plan_text.unplanned(planned, present):
                 more = [f"… and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-                raise ClusterError("\n".join([f"the plan {wanted} does not have all that would be changed now:", *found[:_SHOWN], *more, f"{_AGAIN}."]))
+                raise ClusterError("\n".join([f"the plan {wanted} does not contain all changes that are due now:", *found[:_SHOWN], *more, f"{_AGAIN}."]))
         elif changes and plan_text.sha256(present) != wanted:
             raise ClusterError(
-                f"the plan {wanted} is not what would be done now, which has the SHA-256 {plan_text.sha256(present)}: the fleet or the inventory has "
-                f"changed since, or a part of the plan was applied. {_AGAIN}."
+                f"the plan {wanted} does not match the changes that are due now, whose plan has the SHA-256 {plan_text.sha256(present)}: the fleet or the "
+                f"inventory has changed since, or a part of the plan was applied. {_AGAIN}."
             )
         if changes and not self.check:
             self.note(self.params["hub"], words=[f"plan {wanted}"])
-        words = f"{len(changes)} changes are applied, all of them planned" if changes else "nothing is left to do"
+        words = f"{len(changes)} changes are applied, all of them planned" if changes else "no changes are left to apply"
         return {"changed": False, "sha256": wanted, "msg": f"plan {wanted}: {words}"}
 
     @staticmethod
@@ -152,7 +152,7 @@ class ActionModule(ClusterAction):
                 if path.exists():
                     warnings.append(
                         f"{host}: nothing is rendered for its cluster, since its objects are delivered in another way (flower_delivery), and {path} is "
-                        "still there: its GitOps controller goes on to apply it. Remove the folder before the site is delivered to in that way."
+                        "still there: its GitOps controller continues to apply it. Remove the folder before the site is delivered to in that way."
                     )
                 continue
             if not _FOLDER.fullmatch(host):

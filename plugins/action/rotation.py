@@ -95,7 +95,7 @@ class ActionModule(SiteCheck, SiteDeployment):
                 f"cert_rotation_rotate: {wanted} is of a hub, and the inventory has none (supernode_superlink): only supernode_keys can be rotated. For "
                 "a new CA of the SuperLink, set supernode_superlink.ca to the former and the new one, and run federated.flower.site."
             )
-        found: dict[str, Any] = {"changed": False, "todo": [], "reasons": [], "msg": "nothing is known to be due: the SuperLink is not in the inventory"}
+        found: dict[str, Any] = {"changed": False, "todo": [], "reasons": [], "msg": "cannot determine what is due: the SuperLink is not in the inventory"}
         if wanted == DUE or params["state"] == DUE:
             self.say(str(found["msg"]))
             return found
@@ -143,7 +143,7 @@ class ActionModule(SiteCheck, SiteDeployment):
             outcome.msg = outcome.msg or "it was not asked"
         return {
             "changed": rotation.changed,
-            "msg": self._fault or "; ".join(rotation.done) or "the hub has nothing to change",
+            "msg": self._fault or "; ".join(rotation.done) or "nothing to change on the hub",
             "handshakes": rotation.handshakes,
             "warnings": rotation.hub.warnings,
         }

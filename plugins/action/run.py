@@ -82,14 +82,14 @@ class ActionModule(ClusterAction):
     def _submit_or_follow(self, params: dict[str, Any]) -> dict[str, Any]:
         """Check the app before anything is sent; after that the run's number is part of every message."""
         if params["interval"] < 1:
-            raise FlowerError(f"interval is a number of seconds, at least 1, not {params['interval']}")
+            raise FlowerError(f"interval must be a number of seconds, at least 1, not {params['interval']}")
         if params["regions"] and not params["wait"]:
-            raise FlowerError("regions (flower_run_regions) are watched while the run is waited for: leave wait (flower_run_wait) true.")
+            raise FlowerError("regions (flower_run_regions) are enforced only while the task waits for the run: set wait (flower_run_wait) to true.")
         if params["run_id"]:
             runs.ids([params["run_id"]], "run_id")
             with self.connect() as hub:
                 cli = FlowerCLI(hub, params["namespace"])
-                self._read_regions(cli, f"run {params['run_id']} is not followed, and so not kept in its regions")
+                self._read_regions(cli, f"run {params['run_id']} is no longer followed, so its regions are no longer enforced")
                 return self._follow(cli, params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
@@ -128,7 +128,7 @@ class ActionModule(ClusterAction):
                 try:
                     outputs_reader.Reader(cli).begin(run_id, inputs.origin)
                 except ClusterError as error:
-                    _warn(result, f"the list beside the outputs of run {run_id} will not have what it began with: {error.message}")
+                    _warn(result, f"the manifest of the outputs of run {run_id} will not list its inputs: {error.message}")
             return self._follow(cli, run_id, result)
 
     def _read_regions(self, cli: FlowerCLI, otherwise: str) -> None:
@@ -158,14 +158,14 @@ class ActionModule(ClusterAction):
             ClusterError: they cannot be asked, or the variables of the site are wrong.
         """
         if site not in self.task_vars["hostvars"]:
-            raise ClusterError("the inventory does not have it")
+            raise ClusterError("it is not in the inventory")
         variables = self.variables_of(site)
         try:
             entry = DELIVERIES[self.access_of(site).delivery]
         except AnsibleError as error:
             raise ClusterError(f"its variables cannot be evaluated: {first_line(error)}") from error
         if not entry.own_access:
-            raise ClusterError(f"its pods cannot be asked, because its objects are delivered through {entry.why}")
+            raise ClusterError(f"its pods cannot be queried, because its objects are delivered through {entry.why}")
         given = [self._variable_of(variables, name) for name in ("supernode_namespace", "flower_namespace")]
         namespace = str(next(filter(None, given), inventory.DEFAULT))
         # Not with C(self.connect), after which notes for the audit trail would be about the site.
@@ -187,7 +187,7 @@ class ActionModule(ClusterAction):
         trouble = ""
         waits = params["wait"] and not self.check
         unwatched = (
-            " Until then nothing keeps it in its regions: wait for it with the same regions (flower_run_regions), and a longer wait_timeout "
+            " Until then its regions are not enforced: wait for it with the same regions (flower_run_regions) and a longer wait_timeout "
             "(flower_run_timeout)"
         )
         unwatched = unwatched if self._border else ""
@@ -195,7 +195,7 @@ class ActionModule(ClusterAction):
             if waits:
                 run, trouble, log = self._wait(cli, run_id, submitted=result["changed"])
             elif result["changed"]:
-                later = "; its outputs are fetched when it is waited for with run_id (flower_run_id)" if params["outputs_directory"] else ""
+                later = "; to fetch its outputs, wait for it with run_id (flower_run_id)" if params["outputs_directory"] else ""
                 return result | {"status": "pending", "msg": f"run {run_id} was submitted{later}"}
             else:
                 run, log = runs.read_run(cli, run_id), []
@@ -224,8 +224,8 @@ class ActionModule(ClusterAction):
         failures = run_log.describe_failed_replies(count, reasons, run_sites.homes(cli) if reasons else {}) if count else ""
         result["node_errors"] = failures
         if waits and self._border and self._border.unseen:
-            unseen = f"for {self._border.unseen:.0f} s of run {run_id} it was not known which SuperNodes were online"
-            _warn(result, f"{unseen}; those that came and were restarted since do not show in the times of the SuperLink")
+            unseen = f"for {self._border.unseen:.0f} s of run {run_id} the online SuperNodes were unknown"
+            _warn(result, f"{unseen}; SuperNodes that were online for a part of this time and restarted since cannot be detected")
         if run.finished and (fault := self._left_regions(cli, run_id)):
             return self._failed(result, f"run {run_id} of {run.app} has ended ({run.status}), but {fault}. Its outputs stay on the hub and are not fetched")
         if run.status == runs.COMPLETED:
@@ -284,7 +284,7 @@ class ActionModule(ClusterAction):
         try:
             return run_regions.fault_afterwards(cli, self._border, run_table.known_runs(cli, [run_id]).get(run_id, {}))
         except ClusterError as error:
-            return f"which SuperNodes were online during it cannot be read: {error.message}"
+            return f"cannot read which SuperNodes were online during the run: {error.message}"
 
     def _fetch_outputs(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
         """Say where the outputs of a completed run are, and fetch them if that is requested. The run stays completed if that fails."""

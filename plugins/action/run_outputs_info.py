@@ -70,7 +70,7 @@ def _add_places(reader: Reader, listed: list[dict[str, Any]], warnings: list[str
         storage = bucket.Bucket.find(reader)
         uploaded = storage.uploaded() if storage else set()
     except ClusterError as error:
-        warnings.append(f"which outputs are in object storage is not known: {error.message}")
+        warnings.append(f"cannot determine which outputs are in object storage: {error.message}")
         return ""
     if storage is None:
         return ""

@@ -91,8 +91,9 @@ class ActionModule(ClusterAction):
         archive = app.archive()
         if len(archive) > _LIMIT:
             raise ClusterError(
-                f"flower_app: {params['app']} has {len(archive) >> 10} KiB, compressed, and a schedule takes {_LIMIT >> 10}: leave out what the app does "
-                f"not need at the hub ({apps.GITIGNORE}, or fab-exclude in [tool.flwr.app]), or use a schedule of AWX, which runs federated.flower.run."
+                f"flower_app: {params['app']} has {len(archive) >> 10} KiB, compressed, and a schedule accepts at most {_LIMIT >> 10}: exclude the files that "
+                f"the app does not need at the hub ({apps.GITIGNORE}, or fab-exclude in [tool.flwr.app]), or use a schedule of AWX, which runs "
+                "federated.flower.run."
             )
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
         return {**given, "app": app.name, "version": app.version, "run_config": run_config.write(config) if config else ""}, archive
@@ -122,7 +123,7 @@ class ActionModule(ClusterAction):
                 done = apply_objects(hub, objects, state="absent", check=self.check, show_diff=self.show_diff, own_only=True)
         verb = ("would be" if self.check else "was") if done.changed else "is"
         words = f"schedule {name} {verb} {('set' if present else 'removed') if done.changed else ('as wanted' if present else 'absent')}"
-        note = "; a run that it started goes on (federated.flower.runs)" if done.changed and not present else ""
+        note = "; a run that it started continues (federated.flower.runs)" if done.changed and not present else ""
         return {**done.as_dict(), "msg": words + note}
 
     def _refuse_maintenance(self, settings: Mapping[str, Any]) -> None:

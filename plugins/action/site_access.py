@@ -34,7 +34,7 @@ class ActionModule(ClusterAction):
         """See C(Admission). At a hub that does not serve, a denial would have no effect, and the next copy of the one that serves would undo it."""
         sites = [params["site"]] if params["site"] else params["sites"]
         if sites is None and not (params["holder"] and params["state"] == access_records.ADMITTED):
-            raise ClusterError("site or sites is missing: only with state admitted and a holder can both be left out.")
+            raise ClusterError("set site or sites: only state admitted with a holder needs neither.")
         with self.connect(params["hub"]) as hub:
             warnings = serving.require(self, hub, params["hub"], params["hub_namespace"])
             admission = Admission(hub, params["hub_namespace"], params["federation"], self.note, check=self.check)

@@ -27,7 +27,7 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _outcome, params = self.validate_argument_spec(argument_spec=ARGS)
         found = to_json_data(params["results"])
-        result.update(changed=False, msg="there was nothing to do")
+        result.update(changed=False, msg="nothing to do")
         for one in found:
             result.update(one)
         result["changed"] = any(one.get("changed") for one in found)

@@ -104,10 +104,10 @@ class ActionModule(ClusterAction):
             path, count, size, keys = hub_archive.write(hub, namespace, place, about, folder, recipients, hosts)
             words = [f"wrote {path}: {hub_archive.contents(count, size)}"]
             if identity is None:
-                words.append("it was not opened, since flower_backup_identity is not set")
+                words.append("it was not verified, because flower_backup_identity is not set")
             else:
                 hub_archive.proven(path, identity)
-                words.append("opened it and read it to its end")
+                words.append("decrypted and read it completely")
             # For the metric and the alert: last, when there is a backup.
             ledger = Ledger(hub, namespace, federation)
             known = {*(ledger.read_backup().get("keys") or []), *keys}
@@ -199,8 +199,8 @@ class ActionModule(ClusterAction):
             lost = ""
             if hub.get("v1", _CLAIM, outputs.CLAIM, spec.namespace) is not None:
                 lost = (
-                    f". With the namespace, Kubernetes deletes the claim {outputs.CLAIM} with the outputs of runs, which no backup has: before that, fetch "
-                    "them (federated.flower.outputs), or make a snapshot of the volume"
+                    f". With the namespace, Kubernetes deletes the claim {outputs.CLAIM} with the outputs of runs, which backups do not contain. "
+                    "Fetch them first (federated.flower.outputs), or make a snapshot of the volume"
                 )
             raise ClusterError(
                 f"{hub.name}: namespace {spec.namespace} has a SuperLink, which is not replaced. A backup is restored into an emptied hub: "

@@ -74,7 +74,7 @@ class ActionModule(FleetAction):
             with self.connect(first.hub) as hub:
                 Ledger(hub, first.hub_namespace, first.federation, check=self.check).change_acceptance(updated)
         except ClusterError as error:
-            return [f"the results are not kept on the hub, so sites that joined do not count as accepted: {error.message}"]
+            return [f"the results cannot be stored on the hub, so sites that joined do not count as accepted: {error.message}"]
         return []
 
     def _joining(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Site]:
@@ -117,7 +117,7 @@ class ActionModule(FleetAction):
                 found.append(Check("cluster", BAD, error.message))
                 return
             if measured is None:
-                found.append(Check("way", OPEN, "its pods cannot be asked"))
+                found.append(Check("way", OPEN, "its pods cannot be queried"))
             for pool, one in (measured or {}).items():
                 found += acceptance.of_pool(pool, one, limits, clock, signed=signed)
 

@@ -129,7 +129,7 @@ class ActionModule(ClusterAction):
         except ClusterError as error:
             if not params["validate"]:
                 raise
-            words = f"whether other sites need the hub is not known: {error.message}"
+            words = f"cannot determine whether other sites need the hub: {error.message}"
             return {**result, "warnings": [words], "msg": words}
         known = {*found, *unreadable} - gone
         others = sorted(site for site in known if site in unreadable or records.serving_ids(found[site]))

@@ -63,7 +63,7 @@ class ActionModule(FleetAction):
             if place:
                 places[name] = place
             elif name in (params["sites"] or ()):
-                outcomes.fail(name, f"{operator_federation.NAMESPACE} does not say in which namespace its Federation of flower-operator is")
+                outcomes.fail(name, f"{operator_federation.NAMESPACE} does not name the namespace of its Federation of flower-operator")
         if not places and not any(outcome.failed for outcome in outcomes.sites.values()):
             raise ClusterError(f"no site has {operator_federation.NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
 

@@ -157,16 +157,16 @@ class ActionModule(CompositeAction):
         """An upgrade is that of the whole fleet."""
         if limit := self.task_vars.get("ansible_limit"):
             raise ClusterError(
-                f"--limit {limit}: an upgrade is that of the whole fleet. Choose the order of the sites with flower_upgrade_waves; federated.flower.site "
+                f"--limit {limit}: an upgrade covers the whole fleet. Choose the order of the sites with flower_upgrade_waves; federated.flower.site "
                 "deploys single sites."
             )
         if self.variable("flower_plan", "") or self.variable("flower_plan_hash", ""):
             raise ClusterError(
-                "flower_plan: only federated.flower.site applies a plan of federated.flower.plan, and an upgrade does not keep to one. Leave flower_plan "
-                "and flower_plan_hash out; --check shows the plan of an upgrade."
+                "flower_plan: only federated.flower.site applies a plan of federated.flower.plan, and an upgrade ignores plans. Remove flower_plan "
+                "and flower_plan_hash; --check shows the plan of an upgrade."
             )
         if self.inventory_host != self.hub_host():
-            raise ClusterError(f"an upgrade runs on the hub, {self.hub_host()}: give its play the hosts of the hub first, and the task run_once.")
+            raise ClusterError(f"an upgrade runs on the hub, {self.hub_host()}: put the hub first in the hosts of the play, and set run_once for the task.")
 
     # ---- the plan ----------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class ActionModule(CompositeAction):
         names, host = site_hosts(self), self.inventory_host
         hub = self.run_action("superlink_info", {"hub": host})
         if not hub["deployed"]:
-            there = f"there is no SuperLink in namespace {self.namespace}: federated.flower.site deploys one, and this upgrades it."
+            there = f"there is no SuperLink in namespace {self.namespace}: run federated.flower.site first."
             raise ClusterError(hub["error"] or there)
         seen = self.run_action("supernode_info", {"sites": names})["sites"]
         checked_hub = self.variable("superlink_checked", None) or self.run_action("superlink", {"state": "checked"})

@@ -20,5 +20,5 @@ options:
     elements: str
 notes:
   - Run it with C(run_once), then M(federated.flower.site_result) for every host.
-  - A site that fails harms no other, and does not fail the task.
+  - A site that fails does not affect other sites, and does not fail the task.
 """

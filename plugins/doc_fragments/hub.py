@@ -82,13 +82,13 @@ options:
     required: true
   accept_volumes:
     description:
-      - Whether a hub may have another volume claim with its database than the one that was noted with the last copy, or when it began to serve.
-        Without it, such a hub is not copied, since its volume may be empty.
+      - Whether the hub may use another volume claim for its database than at the last copy, or than when it began to serve.
+        By default, such a hub is not copied, because its volume may be empty.
     type: bool
     default: false
   wait_timeout:
     description:
-      - Seconds to wait for the start and the end of pods.
+      - Seconds to wait for pods to start and terminate.
     type: int
     default: 300
 """

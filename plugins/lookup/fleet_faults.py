@@ -9,9 +9,9 @@ DOCUMENTATION = r"""
 name: fleet_faults
 author: the federated.flower authors (@federated-flower)
 version_added: 0.1.0
-short_description: Check that an inventory is a fleet
+short_description: Validate the inventory of a fleet
 description:
-  - Returns what is wrong with the groups of the inventory, or with variables that keywords of plays read.
+  - Returns the faults of the inventory's groups, or of variables that play keywords read.
   - This lookup is a step of the playbooks of this collection. Its options may change in any release.
 options:
   _terms:
@@ -25,14 +25,14 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Refuse an inventory that is not a fleet
+- name: Fail if the inventory is invalid
   ansible.builtin.assert:
     that: query('federated.flower.fleet_faults', 'inventory') | length == 0
 """
 
 RETURN = r"""
 _raw:
-  description: A sentence for each fault.
+  description: One message for each fault.
   type: list
   elements: str
 """

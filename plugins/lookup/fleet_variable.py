@@ -12,7 +12,7 @@ version_added: 0.1.0
 short_description: Read a variable of the whole fleet
 description:
   - Returns the first value that is not empty. It comes from the command line or the host of the task, from the hub, or from the first site.
-  - Keywords of plays, such as C(serial), see variables of the inventory only so.
+  - Play keywords, such as C(serial), cannot read variables of the inventory in any other way.
   - This lookup is a step of the playbooks of this collection. Its options may change in any release.
 options:
   _terms:
@@ -21,7 +21,7 @@ options:
     required: true
   default:
     description:
-      - The value if there is none.
+      - The value if the variable is not set.
     type: raw
     default: ""
 """

@@ -9,16 +9,16 @@ DOCUMENTATION = r"""
 name: sites
 author: the federated.flower authors (@federated-flower)
 version_added: 0.1.0
-short_description: Select the sites that are reached in some way
+short_description: Select sites by delivery and connectivity
 description:
   - Returns the hosts of the group C(flower_sites), or of the one that C(flower_sites_group) names, whose variables have the given values.
-    An option that is not set does not count.
-  - Keywords of plays, such as C(hosts), can use it. There are no sites where playbooks are only listed.
+    An option that is not set is ignored.
+  - Play keywords, such as C(hosts), can use it. It returns no sites when playbooks are only listed.
   - This lookup is a step of the playbooks of this collection. Its options may change in any release.
 options:
   _terms:
     description:
-      - It takes no terms.
+      - Not used.
   delivery:
     description:
       - Value of C(flower_delivery).

@@ -26,11 +26,11 @@ description:
   - >-
     A pod of a listed StatefulSet of this collection that is not ready and has a former template is deleted, so that it is created from the
     new one: Kubernetes does not replace such a pod.
-  - Fields that another manager owns and that the list sets are taken over.
+  - Takes over fields that are in the list and that another field manager owns.
   - >-
     An object with the labels C(app.kubernetes.io/managed-by=federated.flower) and C(app.kubernetes.io/instance) only
     replaces one with the same labels. If the live object belongs to someone else, nothing is written, and the error
-    names the object, whose it is, and how to make room for the new one.
+    names the object and its owner, and how to resolve the conflict.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   objects:
@@ -45,8 +45,8 @@ options:
       - V(present) creates or updates the objects.
       - V(absent) deletes the listed objects in reverse order, and all members of the O(applyset). A Namespace in the list is deleted
         with everything in it, a CustomResourceDefinition with all its objects.
-      - A listed object that the field manager C(federated.flower) never wrote to is not deleted, but for pods of workloads of this collection; the task
-        fails before anything is.
+      - A listed object that the field manager C(federated.flower) never wrote to is not deleted, except pods of workloads of this collection; the task
+        fails before it deletes anything.
     type: str
     choices:
       - present
@@ -67,7 +67,7 @@ options:
     description:
       - With O(state=absent), kinds whose members are looked for in the whole cluster where the record of the O(applyset) is missing, for
         example because its namespace was deleted. Each is C(KIND.GROUP), or C(KIND) for a kind without a group.
-      - Kinds that may not be listed are a warning.
+      - The task warns of kinds that the identity cannot list.
     type: list
     elements: str
     default: []
@@ -81,7 +81,7 @@ options:
   wait:
     description:
       - Wait until all objects are ready, or deleted with O(state=absent). This includes pruned objects.
-      - "Ready means: for a Deployment, StatefulSet and DaemonSet, the controller has seen the newest generation and all replicas are
+      - "Ready means: for a Deployment, StatefulSet and DaemonSet, the controller has observed the newest generation and all replicas are
         updated and available; for a PersistentVolumeClaim, Bound, or no pod uses it yet and its storage class binds on first use;
         for a CustomResourceDefinition, Established; for a Job, complete; for a Pod, Ready; for a Service of type LoadBalancer, it
         has an address; for a Namespace, Active; for a custom resource, the condition Ready (else Available) is true, if there is
@@ -110,7 +110,7 @@ options:
     type: str
   owner:
     description:
-      - Whose deployment the set is. It is noted on the record of the set, and a set of another owner is refused.
+      - The owner of the deployment. It is stored in the record of the set. A set of another owner is refused.
     type: dict
     suboptions:
       federation:
@@ -125,14 +125,14 @@ options:
         default: ""
       hub:
         description:
-          - Identity of the hub, as M(federated.flower.supernode) returns it. Nothing is compared where it is empty.
+          - Identity of the hub, as M(federated.flower.supernode) returns it. Not compared if empty.
         type: str
         default: ""
   part:
     description:
       - The part of a federation that the objects belong to, where hub and site share the O(applyset). Members that belong to the
         other part are neither pruned nor deleted, nor are ServiceAccounts that its bindings name.
-      - With V(site), a Namespace in which the hub is as well stays as the hub applied it.
+      - With V(site), a Namespace that the hub uses as well is not changed.
     type: str
     choices: [hub, site]
   claim:

@@ -14,8 +14,8 @@ author:
 description:
   - >-
     Reads the file that a site sent back after it applied its bundle (C(flower_delivery=bundle)), which is its ConfigMap C(supernode-public):
-    public keys, a certificate request, and what they are bound to. Checks that it answers the present version of the bundle of a site of this run, that
-    every key in it has signed it, and keeps it at the hub.
+    public keys, a certificate request, and what they are bound to. Verifies that it answers the current version of the bundle of a site of this run,
+    that every key in it has signed it, and stores it on the hub.
   - >-
     M(federated.flower.supernode) then registers the keys, signs the client certificate, and writes the next version of the bundle.
   - This module is public. Changes of its options follow semantic versioning.
@@ -32,13 +32,13 @@ options:
   fingerprint:
     description:
       - >-
-        The fingerprint that the administrators of the site have read out. If it is set, a reply with another one is refused. It is required for a site that
-        has lost the key of its client certificate.
+        The fingerprint that the administrators of the site report. If it is set, a reply with another fingerprint is refused. Required for a site
+        that has lost the key of its client certificate.
     type: str
     default: ""
   sites:
     description:
-      - Sites whose reply it may be.
+      - Sites whose replies are accepted.
     type: list
     elements: str
     required: true
@@ -54,7 +54,7 @@ seealso:
 
 EXAMPLES = r"""
 ---
-- name: Import the reply of a site
+- name: Import the key reply of a bundle site
   federated.flower.bundle_reply:
     hub: hub
     file: /srv/replies/hospital.json
@@ -65,7 +65,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was taken.
+  description: What was imported.
   returned: always
   type: str
 site:

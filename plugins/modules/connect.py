@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: connect
-short_description: Write the connection to a federation into the settings of one's own Flower CLI
+short_description: Add a federation to the settings of your Flower CLI
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -16,7 +16,7 @@ description:
     into a file in the same folder, with mode 0600. Then C(flwr) works on this machine, through a forwarded port.
   - Other connections and comments in the file stay as they are. A connection that this module did not write is neither replaced nor removed.
   - It needs the rights of a data scientist. Only O(state=present) connects to the cluster.
-  - Flower has no tokens or accounts without a commercial licence, so none are written.
+  - It writes no tokens or accounts, because Flower requires a commercial licence for these.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   name:

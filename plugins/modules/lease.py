@@ -13,30 +13,29 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Of several playbooks that change one fleet, from whatever control node or controller, one goes on at a time: the one that
-    holds the lease, a C(Lease) named C(flower-lease) in the hub's namespace. The playbooks of this collection take and return it themselves. For a
-    playbook of your own that uses its roles or modules, import the playbooks federated.flower.take_lease and federated.flower.return_lease, which
+    Of several playbooks that change one fleet, from any control node or controller, only one runs at a time: the one
+    that holds the lease, a C(Lease) named C(flower-lease) in the hub's namespace. The playbooks of this collection take and return it themselves. For
+    your own playbook that uses its roles or modules, import the playbooks federated.flower.take_lease and federated.flower.return_lease, which
     use this module.
   - >-
     Each task of this collection in between takes the lease or renews it when it begins, and a thread renews it every 15 seconds until the task ends.
-    It ends 60 seconds after the last renewal, by the hub's clock: after a playbook was killed, or failed before it could return it. If that happens
-    between two tasks of a playbook, the next one takes it again, unless another playbook has had it meanwhile: then the task fails, and so do all
-    others.
+    It expires 60 seconds after the last renewal, by the hub's clock, if a playbook was killed or failed before it could return it. If it expires between two
+    tasks of a playbook, the next task takes it again, unless another playbook has held it in the meantime: then this task and all later ones fail.
   - >-
-    Forks of a playbook that was killed finish what they do at the sites at which they are, and begin with no other; they keep the lease until then, for
-    three minutes at most.
+    Forks of a killed playbook finish their current sites and start no others; they keep the lease until then, for at
+    most three minutes.
   - >-
-    The variable C(flower_lease_wait) says for how many seconds the lease of someone else is waited for, 90 by default, which is longer than that of a
-    playbook that was killed lasts; 0 refuses at once. With C(flower_lease_break=true) it is taken at once from its holder, after a question that is
-    answered by the holder's name. Where there is no terminal, the variable has that name. With C(flower_claim_sites=true) a hub that cannot be reached is
-    taken for lost, and the playbook goes on without a lease.
+    The variable C(flower_lease_wait) sets how many seconds to wait for a lease that someone else holds: 90 by default, which is longer than
+    the lease of a killed playbook lasts; 0 refuses at once. With C(flower_lease_break=true) the lease is taken from its holder at once, after you confirm
+    the holder's name. Without a terminal, set the variable to that name. With C(flower_claim_sites=true) a hub that cannot be reached is treated as lost,
+    and the playbook continues without a lease.
   - In check mode no lease is taken.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   state:
     description:
-      - V(taken) waits until the lease is free, and takes it. Where nothing is deployed yet, the first task that creates the hub's namespace takes it.
-      - V(returned) returns it if this run holds it. It fails if someone else took it meanwhile.
+      - V(taken) waits until the lease is free, and takes it. If nothing is deployed yet, the first task that creates the hub's namespace takes it.
+      - V(returned) returns it if this run holds it. It fails if someone else has taken it in the meantime.
     type: str
     choices: [taken, returned]
     default: taken
@@ -63,11 +62,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What became of the lease.
+  description: State of the lease.
   returned: always
   type: str
 taken:
-  description: Whether the tasks that follow work under the lease.
+  description: Whether later tasks run under the lease.
   returned: always
   type: bool
 """

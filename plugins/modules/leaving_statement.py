@@ -13,7 +13,7 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Reads from the audit trail on the hub what was done when a site was removed from the federation, and writes it to a page of text: the SuperNodes
+    Reads from the audit trail on the hub how a site was removed from the federation, and writes it to a text file: the SuperNodes
     that were unregistered, the client certificates that were revoked, the objects that were deleted, volume claims, hosts that failed, and
     the objects that were created and not deleted. Each entry of the trail is named with its number and hash.
   - With O(file), compares a page with the audit trail on the hub.
@@ -78,7 +78,7 @@ file:
   returned: success
   type: str
 valid:
-  description: Whether the page is the one that the audit trail gives.
+  description: Whether the page matches the audit trail.
   returned: when O(file) is set
   type: bool
 fault:

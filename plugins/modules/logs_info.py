@@ -77,7 +77,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: How many lines of how many clusters there are, and how long it took to read them.
+  description: Number of lines and clusters, and the time that it took to read them.
   returned: always
   type: str
   sample: 120 lines of 3 clusters in 0.6 s

@@ -13,9 +13,9 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Reads which devices the nodes of each site advertise, and the labels that feature discovery puts on them, so that groups of an inventory
-    follow from them. The playbook federated.flower.node_facts creates these groups.
-  - Needs the right to list nodes. A site that is reached through Open Cluster Management only has none here.
+    Reads which devices the nodes of each site advertise, and the labels that feature discovery puts on them, so that an inventory can have groups
+    of sites with these devices. The playbook federated.flower.node_facts creates these groups.
+  - Needs the right to list nodes. A site that is reached only through Open Cluster Management has none here.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   labels:
@@ -41,7 +41,7 @@ extends_documentation_fragment:
 
 EXAMPLES = r"""
 ---
-- name: Read what the nodes have
+- name: Read the nodes of the sites
   federated.flower.node_info:
   run_once: true
   register: nodes
@@ -49,7 +49,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: How many sites there were.
+  description: Number of sites.
   returned: always
   type: str
 sites:

@@ -33,11 +33,11 @@ description:
 options:
   spec:
     description:
-      - The specification. By default, what the variables of the role say.
+      - The specification. Defaults to the variables of the role.
     type: dict
   state:
     description:
-      - What is done. V(policy) only returns the security baseline of sites as a policy in RV(objects).
+      - Wanted state. V(policy) only returns the security baseline of sites as a policy in RV(objects).
     type: str
     choices: [absent, checked, cleaned, policy, present]
     default: present

@@ -13,10 +13,10 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Where an identity may create no Namespace but request projects, as users of OpenShift may by default, requests those that are missing,
-    and waits until they can be used. Elsewhere it does nothing: the roles create the namespaces.
+    If the identity cannot create Namespaces but can request projects, as users of OpenShift can by default, requests the missing projects
+    and waits until they can be used. Otherwise it does nothing: the roles create the namespaces.
   - >-
-    The request contains a description by which the roles know the project as this federation's. A project of others is refused.
+    The request contains a description that identifies the project as part of this federation. Projects of others are refused.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   names:

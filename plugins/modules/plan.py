@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: plan
-short_description: Write what a run in check mode found, as a plan or as files for a GitOps controller
+short_description: Write the changes of a check-mode run as a plan or as files for a GitOps controller
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    The modules of this collection note what they would change in check mode, with C(--diff) also the differences. This module writes these changes
-    into a file to review and approve, or refuses to go on if one of them was not approved.
+    In check mode, the modules of this collection record the changes that they would make, with C(--diff) also the differences. This module writes these
+    changes to a file for review and approval, or stops the playbook if one of them was not approved.
   - A plan has no secret values. See R(the guide,ansible_collections.federated.flower.docsite.guide_plan).
   - >-
     While the playbook C(federated.flower.render) runs, they also keep the objects that they would apply. With V(rendered), this module writes them
@@ -26,8 +26,8 @@ description:
 options:
   state:
     description:
-      - V(written) writes what this run has found so far as a plan.
-      - V(compared) refuses what this run has found so far if the plan does not have it.
+      - V(written) writes the changes that this run has found so far as a plan.
+      - V(compared) fails if this run has found a change that is not in the plan.
       - V(rendered) writes what this run would apply into files, each for one cluster.
     type: str
     choices: [written, compared, rendered]
@@ -103,7 +103,7 @@ text:
   type: list
   elements: str
 nothing_to_do:
-  description: Whether the fleet is as the inventory wants it.
+  description: Whether the fleet matches the inventory.
   returned: with O(state=written)
   type: bool
 files:

@@ -14,7 +14,7 @@ author:
 description:
   - >-
     Replaces what is due or requested on the hub and at all sites of the play, and has every SuperNode prove that it accepts what the gateway serves. The
-    variables of the role C(federated.flower.cert_rotation) say what is rotated, and how long is waited.
+    variables of the role C(federated.flower.cert_rotation) set what is rotated and how long the task waits.
   - >-
     The state is in the clusters only, that of a rotation of the CA in its Secret C(flower-ca). The next run completes an interrupted rotation.
   - >-
@@ -25,7 +25,7 @@ options:
   state:
     description:
       - V(rotated) replaces what is due or requested.
-      - V(due) asks the hub what that is, for all sites of the inventory. It changes nothing.
+      - V(due) reads from the hub what is due, for all sites of the inventory, and changes nothing.
     type: str
     choices: [due, rotated]
     default: rotated
@@ -42,7 +42,7 @@ notes:
 
 EXAMPLES = r"""
 ---
-- name: Rotate what is due
+- name: Rotate certificates, keys and secrets that are due
   federated.flower.rotation:
   run_once: true
   register: rotation
@@ -68,19 +68,20 @@ reasons:
   returned: success
   type: dict
 plan:
-  description: What that means, sentences.
+  description: What the rotation does, in sentences.
   returned: success
   type: list
   elements: str
 handshakes:
   description: >-
-    A table of what each SuperNode was shown before and after, and whether it accepted it. Empty unless the gateway's certificate or the CA was replaced.
+    A table with the certificate that each SuperNode was shown before and after, and whether it accepted it. Empty unless the gateway's certificate or the CA
+    was replaced.
   returned: when something was rotated
   type: list
   elements: str
 sites:
   description: >-
-    For each site C(changed), C(failed) and C(msg), and where there are any C(objects) (what became of each), C(diff), C(warnings) and C(requests).
+    For each site C(changed), C(failed) and C(msg), and, if there are any, C(objects) (the result for each), C(diff), C(warnings) and C(requests).
   returned: when something was rotated, also if it failed
   type: dict
 """

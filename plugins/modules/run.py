@@ -51,7 +51,7 @@ options:
     description:
       - Names of datasets that every SuperNode that is online must have (C(supernode_datasets) of the role supernode). Otherwise nothing is
         submitted, and the error names sites and pools.
-      - The hub answers this from its own records, which the deployment of a site writes. Sites are not asked.
+      - The hub reads this from its own records, which the deployment of a site writes. Sites are not contacted.
     type: list
     elements: str
     default: []
@@ -60,8 +60,8 @@ options:
       - Compare the C([project]) C(dependencies) in the app's C(pyproject.toml) with the Python packages of the images of the ServerApp and of all
         ClientApps whose SuperNodes are online. If a package is missing, or its version is out of range, nothing is submitted, and the error
         names site, pool and image of each.
-      - A pod of each of them is asked by C(exec), at sites of the inventory that are reached directly. What cannot be asked, such as pods behind
-        Open Cluster Management or without the right to C(exec), refuses nothing, and is shown in one line.
+      - One pod of each is queried by C(exec), at sites of the inventory that are reached directly. Pods that cannot be queried, such as those behind
+        Open Cluster Management or without the right to C(exec), are shown in one line and do not prevent the run.
       - Images whose apps install their packages when they start (C(runtime_dependency_installation)) are not compared.
     type: bool
     default: true
@@ -70,7 +70,7 @@ options:
       - Regions (C(flower_region)) in which the run stays. Nothing is submitted while a SuperNode of another region, or of a site without one, is
         online, because an app can address every SuperNode that is. The run is stopped when one comes online, and the task fails if one was
         online during it.
-      - The hub answers this from its own records, which the deployment of a site writes. They are read again before a run is stopped or fails
+      - The hub reads this from its own records, which the deployment of a site writes. They are read again before a run is stopped or fails
         because of this, so a site of these regions may join while the run is active.
       - Cannot be used with O(wait=false).
     type: list
@@ -85,7 +85,7 @@ options:
     description:
       - Id of an earlier run that has outputs on the hub. The app gets it in its run config C(resume-run) and finds the outputs in
         C($FLOWER_OUTPUTS_DIR/ID).
-      - Nothing is submitted if that run is not finished or has no outputs, or if the app does not declare C(resume-run) as a text.
+      - Nothing is submitted if that run is not finished or has no outputs, or if the app does not declare C(resume-run) as a string.
     type: str
   inputs:
     description:
@@ -95,7 +95,7 @@ options:
         superlink). The hub copies it.
       - The app gets its path below C($FLOWER_OUTPUTS_DIR) in its run config C(inputs). The path has the SHA-256 of the content in it, and the
         files are read-only.
-      - Nothing is submitted if the volume has too little room, or if the app does not declare C(inputs) as a text.
+      - Nothing is submitted if the volume has too little free space, or if the app does not declare C(inputs) as a string.
       - Of links to files the content is sent. Links to folders are an error, and so are hidden files in a folder, because every app of the
         federation can read inputs.
     type: path
@@ -128,13 +128,13 @@ options:
   outputs_directory:
     description:
       - Folder on the control node to which the outputs of the run are fetched when it has completed, see
-        M(federated.flower.run_outputs_fetch). The run gets a folder of its own in it. Relative paths are relative to the working directory.
+        M(federated.flower.run_outputs_fetch). The run gets its own folder in it. Relative paths are relative to the working directory.
       - If they cannot be fetched the task fails, and RV(status) still says that the run has completed.
     type: path
   outputs_min_free:
     description:
-      - Room on the volume for outputs below which nothing is submitted, as a quantity like V(2Gi). Defaults to the value that the hub was
-        deployed with (C(superlink_outputs_min_free) of the role superlink).
+      - Minimum free space on the volume for outputs, as a quantity like V(2Gi). With less, nothing is submitted. Defaults to the value that the
+        hub was deployed with (C(superlink_outputs_min_free) of the role superlink).
     type: str
 extends_documentation_fragment:
   - federated.flower.hub.namespace
@@ -155,9 +155,9 @@ notes:
   - The run config is stored in the SuperLink's database and shown in results. Do not put secrets into it.
   - Lines are shown without colours and control characters. Of more than 1000 lines at once the last 1000 are shown, and a line states how
     many are left out. That an app waits for SuperNodes, which Flower logs each second, is shown once.
-  - Flower's strategies go on without a SuperNode whose app raises an error or that does not answer, so a run can complete although a site had no
-    part in it. If the log of a run has such answers, a warning has their number, the sites and the last reason of each.
-  - If it is not known how much room is left on the volume for outputs, the run is submitted with a warning.
+  - Flower's strategies continue without a SuperNode whose app raises an error or that does not answer, so a run can complete without a
+    site. If the log of a run has such answers, a warning shows their number, the sites and the last reason of each.
+  - If the free space on the volume for outputs is unknown, the run is submitted with a warning.
 seealso:
   - module: federated.flower.run_outputs_fetch
   - module: federated.flower.runs_info
@@ -182,12 +182,12 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ training.output }}"
 
-- name: Go on from the last checkpoint of a run that failed
+- name: Resume from the last checkpoint of a failed run
   federated.flower.run:
     app: apps/mnist
     resume: "13164552291825540154"
 
-- name: Begin with weights that are too large for an app
+- name: Start with weights that are too large for an app
   federated.flower.run:
     app: apps/mnist
     inputs: models/resnet50.safetensors
@@ -217,7 +217,7 @@ datasets:
   sample:
     ct: [site-a, site-b]
 packages:
-  description: Where the packages of images were compared with the app's dependencies, and fit. What could not be asked is not among them.
+  description: Images whose packages satisfy the app's dependencies. Images that could not be queried are not listed.
   returned: when an app was submitted
   type: list
   elements: str
@@ -234,7 +234,7 @@ region_sites:
   elements: str
 succeeded:
   description:
-    - The module did all of it, and the run completed if it was waited for. C(failed) says the reverse, but not in a task with C(failed_when).
+    - Whether the task succeeded, and the run completed if the task waited for it. The opposite of C(failed), except in a task with C(failed_when).
     - V(false) for a run that completed but was not in O(regions) all the time, or whose outputs could not be fetched.
   returned: always, but where nothing was submitted because of an error
   type: bool
@@ -244,7 +244,7 @@ run_id:
   type: str
   sample: "13164552291825540154"
 submission:
-  description: V(unknown). The connection was lost while the app was submitted, and there may be a run of it.
+  description: V(unknown). The connection was lost while the app was submitted, and a run may have started.
   returned: when that is not known
   type: str
   sample: unknown
@@ -283,7 +283,7 @@ metrics:
       description: Metrics of the evaluation in the ServerApp.
       type: dict
 node_errors:
-  description: What SuperNodes answered with errors, as far as the end of the log has it, in words with the sites. Empty if nothing.
+  description: Errors that SuperNodes answered with, with their sites, as far as the end of the log shows them. Empty if there are none.
   returned: when the run was read
   type: str
   sample: ""
@@ -347,7 +347,7 @@ outputs:
   sample:
     place: flower/serverapp-0:/outputs/13164552291825540154
 resume:
-  description: The earlier run that this one goes on from.
+  description: The earlier run that this one resumes from.
   returned: with O(resume)
   type: dict
   sample:
@@ -370,7 +370,7 @@ inputs:
     size: 102502400
     sent: 102502400
 room:
-  description: Size, free room and floor of the volume for outputs before the submission, in bytes.
+  description: Size, free space and minimum free space of the volume for outputs before the submission, in bytes.
   returned: when a run was submitted and the federation keeps outputs
   type: dict
   sample:

@@ -15,11 +15,11 @@ description:
   - Copies the outputs of finished runs from the volume in the host's cluster to the control node.
   - Each run gets the folder C(DIRECTORY/RUN_ID). It appears when all files were received, compared with the SHA-256 that was computed on
     the hub, and written to the disk. Until then everything is in C(DIRECTORY/.RUN_ID.part).
-  - If the connection is lost the task continues where it was. If it is interrupted, the next task continues where it was. A file whose SHA-256
-    is another one in the end is received again. Files are streamed, so the memory that is needed does not depend on their size.
+  - After a lost connection the task continues where it stopped. After an interruption the next task does so. A file whose
+    SHA-256 does not match is received again. Files are streamed, so the memory that is needed does not depend on their size.
   - Nothing is overwritten. If the folder of a run exists, it is compared with the outputs, and a difference is an error.
   - The file C(flower-outputs.json) in the folder has the run, the app's hash, the sites, and the size and SHA-256 of each file.
-  - Symbolic links, devices and files with names that are not fit for every file system are left out with a warning.
+  - Symbolic links, devices and files with names that are not valid on every file system are skipped with a warning.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   run_ids:
@@ -47,7 +47,7 @@ seealso:
 
 EXAMPLES = r"""
 ---
-- name: Bring a model home
+- name: Fetch a model
   federated.flower.run_outputs_fetch:
     run_ids: ["13164552291825540154"]
     directory: outputs
@@ -84,7 +84,7 @@ fetched:
       description: SHA-256 of the list of files in C(flower-outputs.json), as JSON with sorted keys and without whitespace.
       type: str
     sites:
-      description: Sites with SuperNodes that were online during the run, as far as the identity may know them.
+      description: Sites with SuperNodes that were online during the run, as far as the identity can read them.
       type: list
       elements: str
     left_out:

@@ -13,7 +13,7 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - Lists what the ServerApps of finished and active runs have written to the volume for outputs in the host's cluster, inputs that were sent
-    to it (see O(federated.flower.run#module:inputs)), and the room that is left on it.
+    to it (see O(federated.flower.run#module:inputs)), and its free space.
   - The outputs are read by a container that has the volume and nothing else. It executes nothing of them, and follows no links.
   - This module is public. Changes of its options follow semantic versioning.
 options:
@@ -53,7 +53,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: Number and size of the outputs, and the room that is left.
+  description: Number and size of the outputs, and the free space.
   returned: success
   type: str
   sample: outputs of 3 runs, 1.2 GiB; 8.0 GiB of 10.0 GiB are free
@@ -86,13 +86,13 @@ inputs:
       description: Bytes of all files.
       type: int
     used_at:
-      description: Time at which they were last handed to a run, or sent in part, UTC.
+      description: Time at which they were last passed to a run, or sent in part, UTC.
       type: str
     active:
       description: Whether a run that is not finished may use them. They are not deleted then.
       type: bool
 room:
-  description: Size, free room and floor (C(superlink_outputs_min_free) of the role superlink) of the volume, in bytes.
+  description: Size, free space and minimum free space (C(superlink_outputs_min_free) of the role superlink) of the volume, in bytes.
   returned: success
   type: dict
   sample:
@@ -130,11 +130,11 @@ outputs:
       type: bool
     in_use:
       description: >-
-        Whether a run may go on from them that is not finished, or not submitted yet, because they were handed to one within the last hour. They
-        are not deleted then.
+        Whether an unfinished run may resume from them, or one that is not submitted yet, because they were passed to a run within the last hour.
+        They are not deleted then.
       type: bool
     finished_at:
-      description: Time at which the run finished, UTC. If that is not known, the time at which the last of the files was changed.
+      description: Time at which the run finished, UTC. If it is unknown, the time at which the last file was changed.
       type: str
     files:
       description: Number of files.

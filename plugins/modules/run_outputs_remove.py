@@ -12,11 +12,11 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Deletes outputs of runs, and inputs that were sent for runs, from the volume in the host's cluster, those that are named or those that
-    rules let go.
+  - Deletes outputs of runs, and inputs that were sent for runs, from the volume in the host's cluster, selected by name
+    or by rules.
   - Outputs of runs that are not finished are never deleted. Naming such a run is an error.
-  - The same applies to inputs, and to outputs of earlier runs, that were handed to a run since the oldest run that is not finished was
-    submitted. Outputs that were handed to a run within the last hour stay as well, because that run may not be submitted yet.
+  - The same applies to inputs, and to outputs of earlier runs, that were passed to a run since the oldest unfinished run was
+    submitted. Outputs that were passed to a run within the last hour stay as well, because that run may not be submitted yet.
   - With O(keep) and O(older_than), outputs are kept if one of the two keeps them.
   - What was deleted cannot be restored.
   - This module is public. Changes of its options follow semantic versioning.
@@ -65,7 +65,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was deleted, and the room that is left.
+  description: What was deleted, and the free space.
   returned: always
   type: str
   sample: "deleted the outputs of 1 runs, 1.2 GiB: 13164552291825540154; 8.0 GiB of 10.0 GiB are free"
@@ -80,7 +80,7 @@ deleted_inputs:
   type: list
   elements: str
 absent:
-  description: Ids of O(run_ids) that have no outputs, and names of O(inputs) that are not there.
+  description: Ids of O(run_ids) that have no outputs, and names of O(inputs) that do not exist.
   returned: when the outputs could be read
   type: list
   elements: str
@@ -99,7 +99,7 @@ size:
   returned: when the outputs could be read
   type: int
 room:
-  description: Size, free room and floor (C(superlink_outputs_min_free) of the role superlink) of the volume, in bytes.
+  description: Size, free space and minimum free space (C(superlink_outputs_min_free) of the role superlink) of the volume, in bytes.
   returned: success
   type: dict
   sample:

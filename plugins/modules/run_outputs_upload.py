@@ -15,9 +15,9 @@ description:
   - Has the hub upload the outputs of finished runs to the S3-compatible object storage of the federation, C(superlink_outputs_s3) of the role
     superlink. The control node gets none of the data.
   - A run has the keys C(PREFIX/RUN_ID/FILE). The object C(PREFIX/RUN_ID/flower-outputs.json) has the run, the app's hash, the sites, and the size
-    and SHA-256 of each file. It is written last, so a run that has it is there completely.
+    and SHA-256 of each file. It is written last, so a run that has it is complete.
   - Nothing in the bucket is overwritten or deleted, and the outputs stay on the hub. An upload that fails is continued by the next task.
-  - Symbolic links, devices and files with names that are not fit for every file system are left out with a warning.
+  - Symbolic links, devices and files with names that are not valid on every file system are skipped with a warning.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   run_ids:

@@ -15,18 +15,18 @@ description:
   - Creates, changes or removes a CronJob in the SuperLink's namespace whose pods submit an app and follow the run. Without O(name), it lists the
     schedules.
   - The account of the pods may run commands in the SuperLink's pod, as data scientists may, and nothing else. The app is in a ConfigMap.
-  - Options that are left out stay as they are in a schedule that exists.
+  - Options that are not set stay as they are in an existing schedule.
   - A run is submitted once at each time. A pod that is lost is not replaced, since it may have submitted a run.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   name:
     description:
-      - Name of the schedule, up to 36 small letters, digits and C(-). Empty to list the schedules only.
+      - Name of the schedule, up to 36 lowercase letters, digits and C(-). Empty to list the schedules only.
     type: str
     default: ""
   state:
     description:
-      - V(absent) removes the schedule. A run that it started goes on.
+      - V(absent) removes the schedule. A run that it started continues.
     type: str
     choices: [present, absent]
     default: present
@@ -60,11 +60,11 @@ options:
     type: int
   timeout:
     description:
-      - Seconds for which a run is followed. A longer one goes on, and counts as not completed. Of a new schedule V(86400).
+      - Seconds for which a run is followed. A longer run continues, and counts as not completed. Of a new schedule V(86400).
     type: int
   ignore_maintenance:
     description:
-      - Takes times at which a site of the inventory is in maintenance (C(flower_maintenance)), which are refused otherwise.
+      - Accept times at which a site of the inventory is in maintenance (C(flower_maintenance)), which are refused by default.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -131,7 +131,7 @@ schedules:
       sample: "2026-11-29T02:00:00+01:00"
     last:
       description:
-        - What became of the last time, RV(ignore:at), RV(ignore:status), RV(ignore:run) and RV(ignore:why). Empty before the first.
+        - Result of the last run, RV(ignore:at), RV(ignore:status), RV(ignore:run) and RV(ignore:why). Empty before the first.
         - RV(ignore:status) is V(completed), V(failed), V(stopped), V(skipped), V(refused) by Flower, V(running) or V(unknown).
       type: dict
 lines:

@@ -13,7 +13,7 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - Stops the named runs of the SuperLink in the host's cluster. A run that is already finished is not changed.
-  - If one of the runs is not known to the SuperLink, the task fails and stops none of them.
+  - If the SuperLink does not know one of the runs, the task fails and stops none of them.
   - A stopped run cannot be continued.
   - This module is public. Changes of its options follow semantic versioning.
 options:

@@ -23,7 +23,7 @@ description:
 options:
   site:
     description:
-      - Inventory name of the site. Either this or O(sites) is required, but for O(state=admitted) with O(holder).
+      - Inventory name of the site. Either this or O(sites) is required, except for O(state=admitted) with O(holder).
     type: str
   sites:
     description:
@@ -45,10 +45,10 @@ options:
     default: ""
   holder:
     description:
-      - Name of what denies the sites for a time, such as a run, different for each of them.
+      - Name of what denies the sites temporarily, such as a run. It is unique for each.
       - With O(state=denied), sites that are denied already stay as they are. It is refused while another holder denies sites.
       - With O(state=admitted), sites are admitted that this holder denies, and no others. Without O(site) and O(sites) these are all of them.
-      - A denial without a holder replaces one with a holder, so what someone denies meanwhile stays denied.
+      - A denial without a holder replaces one with a holder, so a site that someone denies in the meantime stays denied.
     type: str
     default: ""
 extends_documentation_fragment:
@@ -68,7 +68,7 @@ EXAMPLES = r"""
     hub: hub
     site: site-b
     state: denied
-    reason: its administrators look into a break-in
+    reason: its administrators investigate an incident
 
 - name: Admit the site again
   federated.flower.site_access:
@@ -76,7 +76,7 @@ EXAMPLES = r"""
     site: site-b
     state: admitted
 
-- name: Deny two sites for a time
+- name: Deny two sites temporarily
   federated.flower.site_access:
     hub: hub
     sites: [site-b, site-c]
@@ -84,7 +84,7 @@ EXAMPLES = r"""
     reason: a run in eu only
     holder: run 1f0a
 
-- name: Admit them, unless someone else has denied them meanwhile
+- name: Admit them, unless someone else has denied them since
   federated.flower.site_access:
     hub: hub
     state: admitted
@@ -101,16 +101,16 @@ site:
   returned: with O(site)
   type: str
 sites:
-  description: All sites that were asked for, or that the holder denied.
+  description: All requested sites, or those that the holder denied.
   returned: success
   type: list
   elements: str
 state:
-  description: State that was asked for.
+  description: The requested state.
   returned: success
   type: str
 since:
-  description: Time since which the site is denied (ISO 8601). Empty if it is not.
+  description: Time since which the site has been denied (ISO 8601). Empty if it is not denied.
   returned: with O(site)
   type: str
 reason:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: site_result
-short_description: Report to each host what a task did for many sites
+short_description: Report the result of a fleet-wide task to each host
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    A task that works on all sites of a batch at once (C(run_once)) returns in C(sites) the result of each of them. This one gives each host
-    its own: changed or failed, with message, diff, objects and warnings. So recap, C(max_fail_percentage), C(rescue) and C(serial) see hosts.
+    A task that works on all sites of a batch at once (C(run_once)) returns in C(sites) the result of each of them. This module gives each host
+    its own result: changed or failed, with message, diff, objects and warnings. So the recap, C(max_fail_percentage), C(rescue) and C(serial) work by host.
   - >-
     This module is a step of the roles and playbooks of this collection. Its options may change in any release.
 options:
   results:
     description:
-      - Results of this host. Of several the last one counts, with the changes of all; without any, there was nothing to do.
+      - Results of this host. Of several results the last one counts, with the changes of all. Without results, there is nothing to do.
     type: list
     elements: dict
     required: true
@@ -44,7 +44,7 @@ msg:
   returned: always
   type: str
 objects:
-  description: What became of each object.
+  description: Result for each object.
   returned: when something was done to objects
   type: list
   elements: dict

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: skupper
-short_description: Manage the part of a host in a Skupper network
+short_description: Manage the Skupper objects of a host
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -18,7 +18,7 @@ description:
   - >-
     A host has up to three parts in the network of Skupper (2.2.1 or later): the Site of its namespace, the Listener of a site or the Connector of the
     hub, and the link of a site to the hub. Each is that of a role: C(federated.flower.skupper_site), C(federated.flower.skupper_listener) and
-    C(federated.flower.skupper_link). Options that a task leaves out are what the variables of that role say.
+    C(federated.flower.skupper_link). Options that a task does not set default to the variables of that role.
   - >-
     V(site) creates a Site and the NetworkPolicies of its router, and waits until the router runs and, if it has link access, has an address.
   - >-
@@ -91,11 +91,11 @@ options:
     required: true
   spec:
     description:
-      - The specification. By default, what the variables of the role say.
+      - The specification. Defaults to the variables of the role.
     type: dict
   state:
     description:
-      - What is done. V(checked) and V(uninstalled) are for the part V(site).
+      - Wanted state. V(checked) and V(uninstalled) are for the part V(site).
     type: str
     choices: [absent, checked, present, uninstalled]
     default: present

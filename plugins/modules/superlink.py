@@ -13,7 +13,7 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Reads the variables of the role C(federated.flower.superlink) for the host of the task. Variables that are wrong are named, with their values,
+    Reads the variables of the role C(federated.flower.superlink) for the host of the task. Wrong variables are reported with their values
     before the cluster is contacted.
   - >-
     V(checked) changes nothing. It reports verb, resource and namespace of every right that the identity lacks; asks the API server by a server-side
@@ -34,7 +34,7 @@ options:
   state:
     description:
       - V(present) deploys the SuperLink, V(services) only its namespace and Services.
-      - V(checked) checks everything and changes nothing; V(described) returns what the variables say, without a connection.
+      - V(checked) checks everything and changes nothing; V(described) returns the specification from the variables, without a connection.
     type: str
     choices: [checked, described, services, present]
     default: present
@@ -85,7 +85,7 @@ msg:
   returned: always
   type: str
 objects:
-  description: What became of each object, or the objects that O(rights) or O(policy) asks for.
+  description: Result for each object, or the objects that O(rights) or O(policy) requests.
   returned: success, except when checked
   type: list
   elements: dict
@@ -115,7 +115,7 @@ skew:
   returned: when checked
   type: float
 rehearsed:
-  description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
+  description: Whether the API server checked the objects by a dry run, because a workload is new or is going to change.
   returned: when checked
   type: bool
 flower:
@@ -135,11 +135,11 @@ route_api:
   returned: when checked
   type: str
 lost_sites:
-  description: Sites whose own variables keep them from the gateway, with the fault of each.
+  description: Sites whose variables prevent them from reaching the gateway, with the fault of each.
   returned: when checked
   type: dict
 pod_security:
-  description: The Pod Security level that the Namespace is going to enforce, empty for none. Null where someone else creates it.
+  description: The Pod Security level that the Namespace is going to enforce, empty for none. Null if someone else creates it.
   returned: when checked
   type: str
 certificate:
@@ -166,7 +166,7 @@ secret:
   returned: when deployed
   type: str
 storage_size:
-  description: The size with which the volume of the SuperLink's database was made, which its StatefulSet keeps. Empty if there is none yet.
+  description: The size with which the volume of the SuperLink's database was created, which its StatefulSet keeps. Empty if there is none yet.
   returned: when deployed
   type: str
 names:

@@ -17,8 +17,8 @@ description:
     ConfigMaps, those of the CA namespace included. It writes all of it into one archive in a folder of the control node, encrypted with age while it
     arrives. Plain text is never written to the disk of the control node. The copy on the SuperLink's volume is removed.
   - Outputs of runs are not in the archive.
-  - With O(identity) the archive is opened and read to its end.
-  - V(restored) opens such an archive, reads it to its end, and inspects the hub, before anything is changed.
+  - With O(identity) the archive is decrypted and read completely.
+  - V(restored) decrypts such an archive, reads it completely, and checks the hub before anything is changed.
   - An archive that is damaged, of another federation, of other namespaces, or of a newer Flower than the specification has, is refused. So is a
     hub that has a SuperLink, a volume claim of it, or Secrets and ConfigMaps that differ from those of the archive.
   - It then creates the namespaces, Secrets and ConfigMaps, and the volume claim. A short-lived pod with the image of the SuperLink puts the database into
@@ -110,7 +110,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, and whether a new archive was opened.
+  description: What was done, and whether a new archive was verified.
   returned: always
   type: str
 path:
@@ -118,7 +118,7 @@ path:
   returned: when present, unless in check mode
   type: str
 opened:
-  description: Whether the archive was opened and read to its end.
+  description: Whether the archive was decrypted and read completely.
   returned: when present, unless in check mode
   type: bool
 removed:

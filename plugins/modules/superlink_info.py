@@ -38,12 +38,12 @@ options:
     default: false
   outputs:
     description:
-      - Whether to return how much room is left on the volume for outputs of runs.
+      - Whether to return the free space on the volume for outputs of runs.
     type: bool
     default: false
   curves:
     description:
-      - Of how many of the newest runs the metrics of all rounds are returned, which are read from their logs.
+      - Number of the newest runs whose metrics of all rounds are returned. They are read from the logs.
     type: int
     default: 0
   all_runs:
@@ -117,7 +117,7 @@ partitions:
 sites:
   description: >-
     The ledger, by site. C(access) is the time and reason of a denial, C(client) describes the client certificate,
-    C(datasets) are the datasets of each pool. C(promised) are those of sites with a bundle of which it is not known whether the site has applied them,
+    C(datasets) are the datasets of each pool. C(promised) are those of bundle sites that may not have applied them yet,
     for each pool with the version of the bundle.
   returned: always
   type: dict
@@ -147,11 +147,11 @@ network:
   type: dict
 insecure:
   description: >-
-    Whether the hub was deployed without TLS and node authentication. Then the ledger has no keys, and which SuperNodes are those of a site is not known.
+    Whether the hub was deployed without TLS and node authentication. Then the ledger has no keys, and the SuperNodes of a site cannot be identified.
   returned: always
   type: bool
 backup:
-  description: When the last backup of the hub was started (C(at)), and C(archive) and C(bytes). Empty if none is noted on the hub.
+  description: When the last backup of the hub was started (C(at)), and C(archive) and C(bytes). Empty if the hub has no record of one.
   returned: always
   type: dict
 schedules:
@@ -164,7 +164,7 @@ federation:
   returned: always
   type: str
 upgrade:
-  description: How far an upgrade is that is not complete. Empty if there is none.
+  description: Progress of an incomplete upgrade. Empty if there is none.
   returned: always
   type: str
 lease:
@@ -178,9 +178,9 @@ lease:
     since: "2026-11-22T12:00:00+00:00"
 outputs:
   description: >-
-    The volume for outputs of runs: C(size), C(free) and C(min_free) in bytes, and C(error), the reason why they are not known. With
+    The volume for outputs of runs: C(size), C(free) and C(min_free) in bytes, and C(error), the reason why they are unknown. With
     C(superlink_outputs_s3) also C(bucket), where outputs are uploaded, C(not_uploaded), the ids of finished runs whose outputs are not there, and
-    C(bucket_error), the reason why that is not known. Empty without O(outputs), and if the federation keeps no outputs.
+    C(bucket_error), the reason why that is unknown. Empty without O(outputs), and if the federation keeps no outputs.
   returned: always
   type: dict
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: superlink_standby
-short_description: Copy a hub to its standby, and have the standby serve instead of it
+short_description: Copy a hub to its standby, and promote the standby
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -15,10 +15,10 @@ description:
   - Copies the hub's Secrets, ConfigMaps and database, the latter while it is in use, from the cluster of the hub to that of this host, as
     M(federated.flower.superlink_backup) and M(federated.flower.superlink_backup) do, but without an archive on the control node. Outputs of runs
     are not copied.
-  - What is equal is not written. The former database stays on the standby until the new one is complete and verified.
+  - Objects that are equal are not written. The former database stays on the standby until the new one is complete and verified.
   - Writes into both clusters which of the two serves, and in which term. A hub that serves in an older term is fenced first, that is, its pods are
     stopped. So is a standby whose SuperLink someone started.
-  - A host that has a hub of its own, or that serves in a newer term, is refused. So is a hub that has another volume claim than at the last copy.
+  - A host that has its own hub, or that serves in a newer term, is refused. So is a hub with another volume claim than at the last copy.
   - With O(state=followed) it copies again and again. It takes the lease of the standby for each copy, so that a failover need not wait longer than
     for one.
   - The steps of a failover are V(planned) and V(promoted) for the standby, and V(fenced) for the hub. Each of them can be repeated.
@@ -26,8 +26,8 @@ description:
 options:
   accept_volumes:
     description:
-      - Whether a hub may have another volume claim with its database than the one that was noted with the last copy, or when it began to serve.
-        Without it, such a hub is not copied, since its volume may be empty.
+      - Whether the hub may use another volume claim for its database than at the last copy, or than when it began to serve.
+        By default, such a hub is not copied, because its volume may be empty.
       - Ignored with O(state=followed), which may find another volume later.
   hub:
     description:
@@ -41,12 +41,12 @@ options:
     default: {}
   state:
     description:
-      - V(checked) looks whether this host can be the standby, and changes nothing.
+      - V(checked) checks whether this host can be the standby, and changes nothing.
       - V(present) copies once. V(followed) copies every O(interval) for O(seconds), or until this host serves.
       - V(absent) checks that this host can be removed, and has the hub forget it. A copy that was never completed can be removed as well.
-      - V(planned) looks at both hubs and refuses what cannot be done, also a last copy that would be refused when the hub is stopped; without O(confirmed)
-        also what can.
-      - V(fenced) judges active runs once more, writes that another host serves in the new term, and stops the pods of SuperLink, gateway and ServerApp.
+      - V(planned) checks both hubs and refuses a failover that cannot succeed, including one whose last copy would be refused when the hub is stopped.
+        Without O(confirmed) it refuses every failover.
+      - V(fenced) checks active runs once more, writes that another host serves in the new term, and stops the pods of SuperLink, gateway and ServerApp.
         A hub that a GitOps controller would start again is stopped, and is an error.
       - V(promoted) copies the stopped hub once more if it can be reached, and writes that this host serves in the new term. The playbook
         C(federated.flower.site) then starts its SuperLink.
@@ -60,12 +60,12 @@ options:
     default: 3600
   interval:
     description:
-      - Seconds between the end of a copy and the begin of the next one.
+      - Seconds between the end of a copy and the start of the next one.
     type: float
     default: 120.0
   delete_volumes:
     description:
-      - Whether O(state=absent) allows to remove a host that has a volume claim for outputs of runs, which may be on no other host.
+      - Whether O(state=absent) may remove a host with a volume claim for outputs of runs, which may exist on no other host.
     type: bool
     default: false
   plan:
@@ -74,12 +74,12 @@ options:
     type: dict
   confirmed:
     description:
-      - With V(planned), whether the failover is really meant.
+      - With V(planned), whether the failover is confirmed.
     type: bool
     default: false
   hub_lost:
     description:
-      - With V(planned), whether the hub is taken for lost and not asked.
+      - With V(planned), whether the hub is treated as lost and not contacted.
     type: bool
     default: false
   abandon_runs:
@@ -96,7 +96,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - Looks at both hubs and reports that a copy would be made. V(planned) shows the plan; V(fenced) and V(promoted) are skipped by the playbook.
+      - Checks both hubs and reports that a copy would be made. V(planned) shows the plan; V(fenced) and V(promoted) are skipped by the playbook.
   idempotent:
     support: partial
     details:
@@ -142,7 +142,7 @@ term:
   returned: success, when a copy was made
   type: int
 copied:
-  description: When the last copy was started, in UTC. What the hub did later is not in it.
+  description: When the last copy was started, in UTC. Later changes of the hub are not in it.
   returned: success, when a copy was made or, if O(state=promoted), is used
   type: str
 copies:
@@ -173,11 +173,11 @@ removable:
 plan:
   description: >-
     What is to be done. C(number), the term; C(fence), C(copy) and C(promote), whether these steps are needed; C(copied), the time of the last copy;
-    C(lost), why the hub is not asked; C(begun), seconds since 1970.
+    C(lost), why the hub is not contacted; C(begun), seconds since 1970.
   returned: success, if O(state=planned)
   type: dict
 lines:
-  description: The plan for people.
+  description: The plan as text.
   returned: success, if O(state=planned)
   type: list
   elements: str

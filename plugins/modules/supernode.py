@@ -13,10 +13,10 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    How a site is reached, and where its keys are made, is what C(flower_delivery) and C(flower_key_source) of its host say. What concerns the hub is
-    done once for all sites.
+    C(flower_delivery) and C(flower_key_source) of a host define how its site is reached and where its keys are created. Steps on the hub
+    are done once for all sites.
   - >-
-    V(present) gives the sites their partitions, makes the keys and secrets that are missing, registers the keys at the SuperLink, applies the
+    V(present) gives the sites their partitions, creates missing keys and secrets, registers the keys at the SuperLink, applies the
     SuperNodes, waits until they are ready and online, and deletes keys that left.
   - >-
     V(absent) removes what was deployed, with its secrets; so does V(present) at sites whose variable C(supernode_state) is V(absent). Volumes are
@@ -24,31 +24,33 @@ description:
   - >-
     V(checked) changes nothing. It checks the variables of each site. If they are good, it connects to its cluster, names missing rights, asks the API
     server by a server-side dry run whether it accepts the objects (if a workload is new or changes), refuses a cluster with IPv6 only, warns if a pool
-    requests a GPU that no node has, and compares clocks. Of a site that is reached through Open Cluster Management nothing is asked but its hub; what
-    keeps objects from it is named, and how it is resolved.
+    requests a GPU that no node has, and compares clocks. For a site that is reached through Open Cluster Management only its hub is queried;
+    faults that prevent delivery are reported with the remedy.
   - >-
-    V(described) gives the Roles, bindings and ServiceAccounts that are needed in the clusters of sites as objects. No cluster is asked. A site without
-    direct access to its API server needs none.
+    V(described) gives the Roles, bindings and ServiceAccounts that are needed in the clusters of sites as objects. No cluster is contacted. A site
+    without direct access to its API server needs none.
   - >-
     V(pulled) compares the images of each pool with those that its variables want. For each node with a pod of a pool whose images change, a Job pulls the
     new ones. It has the account, pull secrets, tolerations and security contexts of that pool, and requests next to nothing and no GPU. The Jobs are
     deleted at the end, and those of a run that was interrupted by the next run, or by the cluster when their time is over. No pod of the site is
-    changed. A site of which a node does not get an image fails. Sites whose nodes cannot be asked, since they are reached through Open Cluster Management
-    or get bundles, are skipped, and the result says so. The variable C(flower_upgrade_pull) of a host, V(true) by default, is whether this is done for
+    changed. A site fails if one of its nodes cannot pull an image. Sites whose nodes cannot be queried, because they are reached through Open Cluster
+    Management
+    or get bundles, are skipped, and the result reports it. The variable C(flower_upgrade_pull) of a host, V(true) by default, is whether this is done for
     it, C(flower_upgrade_pull_timeout) for how many seconds at most, V(900) by default.
   - >-
     V(healed) finds the SuperNodes whose pods are ready, but which are offline at the SuperLink, deletes their pods one after the other at each site, and
-    waits until each is online again. Sites are served at the same time. After half an hour no further pod is deleted; the next run goes on. Nothing is
-    restarted if the SuperLink does not run or has just started, or if the SuperNodes of all of several sites are offline. That the SuperLink does not run
-    is in RV(fault), and no error, so that a playbook can repair it. A SuperNode that does not come back is restarted again after 5, 15 and 60 minutes, and
-    then reported only. If no SuperNode of a site is online, the same is true of the site. The site's record on the hub remembers it. At a site that is
-    reached through Open Cluster Management, pods cannot be restarted from here; its SuperNodes are reported.
+    waits until each is online again. Sites are served at the same time. After half an hour no further pod is deleted; the next run continues. Nothing is
+    restarted if the SuperLink does not run or has just started, or if the SuperNodes of all of several sites are offline. If the SuperLink does not run,
+    RV(fault) reports it without an error, so that a playbook can repair it. A SuperNode that does not come back is restarted again after 5, 15 and 60
+    minutes, and
+    then only reported. If no SuperNode of a site is online, the same applies to the site. The site's record on the hub stores the restarts. At a site that is
+    reached through Open Cluster Management, pods cannot be restarted from the control node; its SuperNodes are only reported.
   - >-
     V(restarted) deletes the pods of the ServerApp, if O(serverapp), and then those of SuperNodes and ClientApps, one site after the other. Before each it
     waits until no run is active, and after it until the new pods are ready and the SuperNodes online. The first host that fails ends it. If a host has no
-    such pods, or they cannot be reached from here, nothing is restarted.
+    such pods, or the control node cannot reach them, nothing is restarted.
   - >-
-    Private keys are in no result, diff or message.
+    Private keys do not appear in results, diffs or messages.
   - >-
     This module is a step of the roles C(federated.flower.supernode) and C(federated.flower.clientapp). Its options may change in any release.
 options:
@@ -60,15 +62,15 @@ options:
     default: present
   part:
     description:
-      - V(clientapp) deploys nothing but the ClientApps of sites where they run in their own pods, as the variables of the role
-        clientapp of each site say.
+      - V(clientapp) deploys only the ClientApps of sites where they run in their own pods, according to the variables of
+        the role clientapp of each site.
     type: str
     choices: [all, clientapp]
     default: all
   before:
     description:
-      - Site to what ran there before an upgrade (C(version), C(workloads)). These sites get that release and those images again, whatever
-        their variables say.
+      - Site to its state before an upgrade (C(version), C(workloads)). These sites get that release and those images again,
+        regardless of their variables.
     type: dict
     default: {}
   image_seconds:
@@ -167,7 +169,7 @@ msg:
 sites:
   description:
     - >-
-      For each site C(changed), C(failed) and C(msg), and where there are any C(objects) (what became of each), C(diff), C(warnings) and
+      For each site C(changed), C(failed) and C(msg), and, if there are any, C(objects) (the result for each), C(diff), C(warnings) and
       C(requests).
     - When checked, also C(flower), what its variables deploy, and C(version), C(skew) and C(rehearsed) of its API server.
     - When described, also C(rights), the objects, and C(own_access), whether there is direct access to its API server.
@@ -184,14 +186,14 @@ removed:
   type: list
   elements: str
 lines:
-  description: Sentences for people, for each site when pulled or restarted, of the SuperNodes when healed.
+  description: The result as text, for each site when pulled or restarted, for the SuperNodes when healed.
   returned: when pulled, healed or restarted
   type: list
   elements: str
 healed:
   description:
     - SuperNodes that are online after a restart, each with C(site), C(pool), C(name), C(node_id), C(pod), C(why) and C(seconds).
-    - C(seconds) is the time within which it was back. All sites are looked at together, so a site that answers late adds to that of others.
+    - C(seconds) is the time within which it was back. All sites are checked together, so a site that answers late adds to the time of others.
   returned: when healed
   type: list
   elements: dict
@@ -201,12 +203,12 @@ due:
   type: list
   elements: dict
 waiting:
-  description: SuperNodes that are left alone for now.
+  description: SuperNodes that are not restarted yet.
   returned: when healed
   type: list
   elements: dict
 given_up:
-  description: SuperNodes that no further restart is tried for.
+  description: SuperNodes that are not restarted any more.
   returned: when healed
   type: list
   elements: dict
@@ -215,20 +217,20 @@ unreadable:
   returned: when healed
   type: dict
 fault:
-  description: What is wrong at the hub, so that nothing more is restarted; empty if nothing is.
+  description: The fault of the hub because of which nothing more is restarted; empty if there is none.
   returned: when healed
   type: str
 pause:
-  description: Why nothing is restarted yet; empty if that is not so.
+  description: Why nothing is restarted yet; empty otherwise.
   returned: when healed
   type: str
 held:
-  description: Hosts that are not repaired, since an upgrade is not complete and they were rolled back in it, or their turn has not come.
+  description: Hosts that are not repaired, because an incomplete upgrade has rolled them back or has not reached them yet.
   returned: when healed
   type: list
   elements: str
 upgrade:
-  description: How far that upgrade is; empty where there is none.
+  description: Progress of that upgrade; empty if there is none.
   returned: when healed
   type: str
 """

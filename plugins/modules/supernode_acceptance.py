@@ -7,22 +7,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_acceptance
-short_description: Measure the way of SuperNodes to the hub and judge each site
+short_description: Measure the connections of SuperNodes to the hub and accept or reject each site
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    A program in one SuperNode of each pool measures, by the way that the SuperNode takes itself: the hub's name is resolved, its port opened,
-    its certificate accepted, the clock compared with the hub's, a small call sent to the SuperLink, and one with the largest body that Flower
-    sends. Where apps compute it reads the pool's datasets and looks for GPUs. The hub is asked whether the SuperNodes are online.
+    A program in one SuperNode of each pool tests the connection that the SuperNode uses: it resolves the hub's name, opens its port, verifies its
+    certificate, compares the clock with the hub's, and sends a small call to the SuperLink and one with the largest body that Flower sends. In the container
+    in which apps compute, it reads the pool's datasets and checks for GPUs. The hub reports whether the SuperNodes are online.
   - >-
     Each site gets points from 0 to 100, the share of its checks that are good, where a weak one counts half. It is accepted if no check is bad.
-    The last result of each site is kept on the hub, in the ConfigMap C(flower-acceptance), without its checks and with at most four reasons. If
-    it cannot be kept, that is a warning.
+    The last result of each site is stored on the hub, in the ConfigMap C(flower-acceptance), without its checks and with at most four reasons.
+    If it cannot be stored, the task warns.
   - >-
     A site that is down is not accepted, which is a valid result. Pods of sites that are reached through Open Cluster Management, or that get
-    bundles, cannot be asked: only the hub's view of them counts.
+    bundles, cannot be queried: only the hub's view of them counts.
   - >-
     Nothing at a site is changed. Calls carry no signature, so the SuperLink reads and refuses them.
   - >-
@@ -35,12 +35,12 @@ options:
     default: 500
   upload:
     description:
-      - Megabits a second from which on the way is not weak.
+      - Megabits per second at or above which the connection is not weak.
     type: float
     default: 8
   idle:
     description:
-      - Seconds, up to 50, for which a connection to the hub is silent before it is used; V(0) does not try. The measurement takes that much longer.
+      - Seconds, up to 50, for which a connection to the hub is idle before it is used; V(0) skips this check. The measurement takes that much longer.
     type: float
     default: 0
   joining:
@@ -53,7 +53,7 @@ extends_documentation_fragment:
   - federated.flower.attributes
 attributes:
   check_mode:
-    details: It measures, and keeps no result on the hub.
+    details: Measures, and stores no result on the hub.
 """
 
 EXAMPLES = r"""
@@ -72,11 +72,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: How many sites there were.
+  description: Number of sites.
   returned: always
   type: str
 table:
-  description: The result for people, a line for each site, and below it what is not good.
+  description: The result as text, a line for each site, followed by its weak and bad checks.
   returned: success
   type: list
   elements: str

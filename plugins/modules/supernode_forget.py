@@ -23,8 +23,8 @@ description:
     If O(inventory) is given, a site to which the hub still delivers through Open Cluster Management is not forgotten, and neither is one
     of which this cannot be determined.
   - >-
-    A site whose SuperNodes cannot be unregistered keeps its record, and so does one whose record another run changed meanwhile or this
-    federation did not create. The task then fails after all other sites.
+    A site whose SuperNodes cannot be unregistered keeps its record, and so does one whose record another run has changed in the meantime
+    or this federation did not create. The task then fails after all other sites.
   - >-
     This module is a step of the playbooks C(federated.flower.site) and C(federated.flower.teardown). Its options may
     change in any release.
@@ -48,18 +48,18 @@ options:
     type: int
   validate:
     description:
-      - Say what would be refused, and change nothing.
+      - Report what would be refused, and change nothing.
     type: bool
     default: false
   hub_left_out:
     description:
-      - Whether the run leaves out the host of the hub, so that nothing in it ends what Open Cluster Management delivers.
+      - Whether the run excludes the host of the hub, so that it does not end the delivery by Open Cluster Management.
     type: bool
     default: false
   removed:
     description:
       - Sites that a teardown removes together with the hub. If it is set, nothing is changed, and the result has RV(others). O(sites) are then
-        those that may lose their hub. With O(validate), a hub that cannot be asked is a warning.
+        those that may lose their hub. With O(validate), the task only warns if the hub cannot be queried.
     type: list
     elements: str
 extends_documentation_fragment:
@@ -94,7 +94,7 @@ others:
   type: list
   elements: str
 sites:
-  description: Names of the sites that were forgotten, now or before. Those of which the ledger has nothing are not among them.
+  description: Names of the sites that were forgotten, now or before. Sites without a record in the ledger are not listed.
   returned: success
   type: list
   elements: str

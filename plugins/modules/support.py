@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: support
-short_description: Write an archive of a federation for people who help
+short_description: Write a support archive of a federation
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -15,11 +15,11 @@ description:
   - >-
     Reads, at the API servers of the hub and of the sites, the objects of the federation (of Secrets only the names of their entries), the events of
     its namespaces and the logs of its pods. Adds O(status), O(changes), versions and the variables of the inventory, and writes all of it as a tar.gz
-    that only its owner may read. Its file C(CONTENTS.txt) begins with what is wrong.
+    that only its owner may read. Its file C(CONTENTS.txt) starts with the problems.
   - >-
     Before it is written, all text is searched for the values of the Secrets in the namespaces of its cluster and of the hub, for private keys, tokens,
     passwords in URLs and values of a vault. They are replaced by C((secret)).
-  - A cluster that does not answer, and what may not be read, is named in C(CONTENTS.txt).
+  - Clusters that do not answer, and objects that cannot be read, are listed in C(CONTENTS.txt).
   - This module is public. Changes of its options follow semantic versioning.
 options:
   file:
@@ -59,7 +59,7 @@ attributes:
 notes:
   - >-
     Needs the rights to list the objects of the federation, its C(secrets) and C(events), and to get C(pods/log). Without the right to list C(secrets),
-    their values are not known and cannot be searched for: C(CONTENTS.txt) says so.
+    their values are unknown and cannot be masked: C(CONTENTS.txt) reports it.
 """
 
 EXAMPLES = r"""
@@ -81,7 +81,7 @@ file:
   returned: success
   type: str
 findings:
-  description: What is wrong, as in the status of the fleet, each with C(level), C(cluster), C(text) and C(remedy).
+  description: The problems, as in the status of the fleet, each with C(level), C(cluster), C(text) and C(remedy).
   returned: success
   type: list
   elements: dict

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: takeover
-short_description: Keep the keys of a federation of flower-operator
+short_description: Migrate the keys of a Federation of flower-operator
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -18,7 +18,7 @@ description:
   - >-
     Private keys of SuperNodes that only one SuperNode has are copied from the operator's Secrets into those of the site. The role
     C(federated.flower.supernode) then registers them instead of creating new ones. They pass through the memory of the control node.
-  - Nothing that the operator or its users made is changed or deleted. The runs of its SuperLink are listed by an exec in its pod.
+  - Nothing that the operator or its users created is changed or deleted. The runs of its SuperLink are listed by an exec in its pod.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   sites:
@@ -48,7 +48,7 @@ sites:
   type: dict
   contains:
     report:
-      description: Lines for people.
+      description: The report as lines of text.
       type: list
       elements: str
     keys:
@@ -61,11 +61,11 @@ sites:
       type: list
       elements: str
     active_runs:
-      description: Ids of runs of the old SuperLink that are not over.
+      description: Ids of active runs of the old SuperLink.
       type: list
       elements: str
     runs_known:
-      description: Whether the old SuperLink could be asked.
+      description: Whether the old SuperLink could be queried.
       type: bool
 msg:
   description: Number of sites, and names of those that failed.

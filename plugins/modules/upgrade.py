@@ -13,10 +13,10 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Takes a fleet to the release of Flower and the images that its inventory sets: it waits for the end of runs, backs up and deploys the hub, and
-    deploys the sites in waves. A wave that fails is rolled back, and the upgrade stops.
+    Upgrades a fleet to the release of Flower and the images that its inventory sets: waits until runs have ended, backs up and deploys the hub,
+    and deploys the sites in waves. A wave that fails is rolled back, and the upgrade stops.
   - >-
-    What ran before, and how far the upgrade is, is in a ConfigMap of the hub until it is complete. A later task continues an upgrade that was interrupted.
+    A ConfigMap of the hub stores the previous versions and the progress of the upgrade until it is complete. A later task continues an interrupted upgrade.
   - >-
     The task runs on the hub, once, after the checks of the playbook and under its lease. Options that are not set have the values of the variables
     C(flower_upgrade_app), C(flower_upgrade_waves) and so on.
@@ -25,7 +25,7 @@ description:
 options:
   app:
     description:
-      - Folder of an app that is run after each wave that changed and of which no site failed.
+      - Folder of an app that is run after each wave that changed something and in which no site failed.
     type: path
   app_config:
     description:
@@ -39,7 +39,7 @@ options:
     default: true
   max_failed:
     description:
-      - Number of sites that may fail, in all, before the upgrade stops.
+      - Total number of sites that may fail before the upgrade stops.
     type: int
     default: 0
   verify:
@@ -84,16 +84,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: How it ended.
+  description: Result of the upgrade.
   returned: always
   type: str
 plan:
-  description: What was to be upgraded, in lines for people.
+  description: What was to be upgraded, as lines of text.
   returned: always
   type: list
   elements: str
 sites:
-  description: Results of each host that was worked on, for M(federated.flower.site_result). That of the hub says why the upgrade stopped.
+  description: Results of each host that was worked on, for M(federated.flower.site_result). That of the hub reports why the upgrade stopped.
   returned: always
   type: dict
 """

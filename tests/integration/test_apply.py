@@ -325,7 +325,7 @@ def test_what_a_gitops_controller_sets_is_not_taken(play: Play, cluster: Cluster
 
     for flags in ((), ("--check",)):
         run = play.fails([other, wanted], *flags)
-        assert "ConfigMap" in run.result["msg"] and "kustomize-controller sets .data.a to another value" in run.result["msg"]
+        assert "ConfigMap" in run.result["msg"] and "field manager kustomize-controller owns .data.a with another value" in run.result["msg"]
         (error,) = run.result["errors"]
         assert (error["name"], error["category"]) == ("settings", "held")
     assert cluster.get("v1", "ConfigMap", "other", made) is None, "something was written"
@@ -767,7 +767,7 @@ def _cluster_entry(play: Play) -> dict[str, Any]:
     ("auth", "sentence"),
     [
         ({"context": "no-such"}, "has no context 'no-such'. It has: "),
-        ({"host": "https://127.0.0.1:1", "api_key": "x"}, "refuses connections. Is it running"),
+        ({"host": "https://127.0.0.1:1", "api_key": "x"}, "refuses connections. Check that it is running"),
         ({"host": "https://no-such-name.invalid", "api_key": "x"}, "cannot be resolved"),
         ({"host": "SERVER", "api_key": "x"}, "is not trusted: "),
         ({"host": "SERVER", "api_key": "wrong-token", "validate_certs": False}, "does not accept the credentials"),

@@ -289,8 +289,8 @@ def test_not_accepted_and_leaving(inventory: Inventory, hub: Cluster, extra: Any
     hub.delete(api.CLUSTERS, "ManagedCluster", "x-leaving", propagation="Background")
     found = inventory.read(label_selector=selector)
     assert list(found.hosts) == ["x-good"]
-    assert "being detached, so no hosts: x-leaving." in found.warnings
-    assert "not accepted by the hub, so no hosts: x-stranger. Accept clusters that are yours with" in found.warnings
+    assert "being detached, so they are not hosts: x-leaving." in found.warnings
+    assert "not accepted by the hub, so they are not hosts: x-stranger. Accept clusters that are yours with" in found.warnings
 
     both = inventory.read(label_selector=selector, accepted_only=False)
     assert sorted(both.hosts) == ["x-good", "x-stranger"]

@@ -53,7 +53,7 @@ HONOURED = [
     ("diff", "always", ["true"]),
 ]
 #: What ends a run before anything is changed: section, setting, value, words of the message.
-REFUSED = [("tags", "skip", "always,preflight", "--skip-tags always leaves out checks that come before every change")]
+REFUSED = [("tags", "skip", "always,preflight", "--skip-tags always skips checks that precede every change")]
 
 
 def merged(settings: list[tuple[str, str, str]]) -> str:
@@ -111,7 +111,7 @@ class Once(ClusterAction):
 
 @each_row("strategy", ["free", "ansible.builtin.free", "host_pinned", "ansible.builtin.host_pinned", "mitogen_free", "mitogen_host_pinned"])
 def test_a_play_of_ones_own_in_which_each_host_goes_alone_is_refused(strategy: str) -> None:
-    with pytest.raises(ClusterError, match=f"the strategy {strategy} runs this task once for each host"):
+    with pytest.raises(ClusterError, match=f"the strategy {strategy} runs this task for each host"):
         Once(strategy)._refuse_other_strategies()
     Once(strategy, once=False)._refuse_other_strategies()
 
@@ -181,8 +181,8 @@ START = "--start-at-task"
 @pytest.mark.parametrize(
     ("playbook", "options", "words"),
     [
-        ("site", [START, "Deploy the SuperNodes"], "--start-at-task leaves out checks that come before every change"),
-        ("teardown", [START, "Remove the SuperNodes", "-e", "flower_teardown=true"], "--start-at-task leaves out checks"),
+        ("site", [START, "Deploy the SuperNodes"], "--start-at-task skips checks that precede every change"),
+        ("teardown", [START, "Remove the SuperNodes", "-e", "flower_teardown=true"], "--start-at-task skips checks"),
     ],
 )
 @pytest.mark.playbook
@@ -204,7 +204,7 @@ def test_a_setting_is_refused(section: str, name: str, value: str, words: str, t
 def test_a_hub_that_does_not_answer_is_given_up_by_a_teardown_only(playbook: str, tmp_path: Path) -> None:
     hub = {**HUB, "flower_auth": {"host": "http://127.0.0.1:1", "api_key": "t"}}
     found = run(tmp_path, playbook, "--tags", "all", "--skip-tags", "preflight", "--limit", "flower_sites", "-e", "flower_teardown=true", hub=hub)
-    assert found.rc != 0 and "the lease of the fleet cannot be taken, and nothing was changed." in found.words
+    assert found.rc != 0 and "The lease of the fleet cannot be taken, so nothing was changed." in found.words
     assert ("flower_claim_sites=true removes sites without it" in found.words) is (playbook == "teardown")
     assert ("Run the playbook again when the hub answers." in found.words) is (playbook == "site")
 

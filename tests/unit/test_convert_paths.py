@@ -38,7 +38,7 @@ def test_relative_paths_are_those_of_the_folder(tmp_path: Path) -> None:
 def test_a_file_with_two_federations_is_refused(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text("---\nkind: Federation\n---\nkind: Federation\n")
     done = convert(tmp_path, "flower_convert_federation=two.yaml", "flower_convert_directory=fleet")
-    assert done.returncode == 2 and "two.yaml has 2 resources: put each Federation into a file of its own" in " ".join(done.stdout.split())
+    assert done.returncode == 2 and "two.yaml has 2 resources: put each Federation into a separate file" in " ".join(done.stdout.split())
     assert [path.name for path in tmp_path.iterdir()] == ["two.yaml"]
 
 

@@ -88,7 +88,7 @@ def test_what_is_refused(given: dict[str, Any], words: list[str]) -> None:
     ],
 )
 def test_names_and_targets(given: dict[str, Any], good: bool) -> None:
-    (check,) = [task for task in PLAY["tasks"] if task["name"] == "Check the request"]
+    (check,) = [task for task in PLAY["tasks"] if task["name"] == "Check the variables"]
     asked = check["ansible.builtin.assert"]
     assert all(evaluated(f"{{{{ ({one}) | bool }}}}", **given) for one in asked["that"]) == good
     assert ("federated.flower.failover" in evaluated(asked["fail_msg"], **given)) == (given.get("flower_drill") == "hub_lost")

@@ -247,7 +247,7 @@ def test_answers_that_are_none(text: str) -> None:
     if text not in (FORGED["infinite"], FORGED["entries of other forms"]):
         with pytest.raises(ClusterError, match="^hub: pod flower/superlink-0"):
             output.object()
-    with pytest.raises(ClusterError, match="or another number of them"):
+    with pytest.raises(ClusterError, match="or an unexpected number of answers"):
         in_pod.Output(["{}", "{}"], 0, "", "hub").object()
 
 
@@ -309,7 +309,7 @@ def test_a_file_that_is_no_reply(text: str, tmp_path: Path) -> None:
 def test_a_file_that_is_too_large_for_a_reply(tmp_path: Path) -> None:
     path = tmp_path / "reply.json"
     path.write_bytes(b" " * (5 * 1024 * 1024))
-    with pytest.raises(ClusterError, match="larger than any reply"):
+    with pytest.raises(ClusterError, match="exceeds the maximum size of a reply"):
         bundle_reply.ActionModule._read(path)
 
 

@@ -250,5 +250,5 @@ def test_the_archive_names_the_fault_first_and_has_no_secret(tmp_path: Path, clu
 
 def test_a_restart_needs_a_limit(tmp_path: Path, clusters: tuple[Clusters, str]) -> None:
     output = play(tmp_path, clusters[1], "restart", rc=2)
-    assert "Say what to restart: --limit hub" in output
+    assert "Set the hosts to restart: --limit hub" in output
     assert "TASK [Restart the pods]" not in output

@@ -146,7 +146,7 @@ def test_names_of_groups_that_only_tasks_see_are_refused() -> None:
     (play,) = yaml_file("playbooks", "parts/check_inventory.yml")
     message = play["tasks"][0]["ansible.builtin.fail"]["msg"]
     found = Templar(loader=DataLoader(), variables={"__check_faults": []}).template(trusted(message))
-    assert "flower_hub_group and flower_sites_group are set in the inventory" in found and "give them with -e" in found
+    assert "flower_hub_group and flower_sites_group are set in the inventory" in found and "set them with -e" in found
 
 
 @each_row(

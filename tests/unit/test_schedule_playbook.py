@@ -35,7 +35,7 @@ def test_bad_variables_are_refused_before_anything_is_changed(tmp_path: Path) ->
         for given, fault in (
             ("flower_schedule_state=gone", "hub: flower_schedule_state: gone is neither present nor absent"),
             (f"flower_schedule=weekly {APP} flower_schedule_cron=daily", "hub: flower_schedule_cron: 'daily' is not five fields"),
-            (f"flower_schedule=weekly {APP} flower_run_datasets=ct", "hub: flower_run_datasets: the pods of a schedule cannot do this"),
+            (f"flower_schedule=weekly {APP} flower_run_datasets=ct", "hub: flower_run_datasets: schedules do not support this"),
         ):
             done = play(fleet, "schedule", "-e", given, "--check")
             assert done.returncode == 2 and fault in done.stdout, done.stdout
@@ -67,7 +67,7 @@ def test_maintenance_is_respected(tmp_path: Path) -> None:
         done = play(fleet, "run", "-e", APP)
         assert done.returncode == 2 and "site-a: flower_maintenance[0].to: 'Sunday' is not a time" in done.stdout, done.stdout
         done = play(fleet_at(tmp_path, address, flower_maintenance=[window]), str(ROOT / "playbooks/parts/maintenance.yml"))
-        assert done.returncode == 0 and "Leave the sites in maintenance alone" in done.stdout, done.stdout
+        assert done.returncode == 0 and "Skip sites in maintenance" in done.stdout, done.stdout
 
 
 def pause(runs: list[str], error: str = "", **holders: str | None) -> dict[str, Any]:

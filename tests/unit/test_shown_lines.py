@@ -29,7 +29,7 @@ CASES = {
     "outputs": ("outputs", "Show the outputs", {"__outputs_found": {"table": TABLE, "inputs_table": [], "msg": LONG}}, [*TABLE, LONG]),
     "run": ("run", "Show the output of the app", {"__run": {"succeeded": True, "output": [], "msg": LONG}}, [LONG]),
     "audit": ("audit", "Show the audit trail", {"__audit": {"table": TABLE, "notes": [], "msg": "whole"}}, [*TABLE, "whole"]),
-    "verify": ("verify", "Show what was measured", {"__verify": {"table": TABLE}}, TABLE),
+    "verify": ("verify", "Show the measurements", {"__verify": {"table": TABLE}}, TABLE),
 }
 
 

@@ -151,7 +151,7 @@ def test_a_denial_that_is_refused_is_a_fault_of_its_site_alone(site: str, denies
 @each_row(
     ("drift", "left", "shown"),
     [
-        ([], [], ["the clusters are as the inventory wants them"]),
+        ([], [], ["the clusters match the inventory"]),
         ([], ["site-b"], ["site-b: it could not be compared, see above"]),
         ([{"text": "hub: x"}], ["site-b"], ["hub: x", "site-b: it could not be compared, see above"]),
     ],

@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.tests.unit.read import ROOT
 
 #: Events of a playbook.
 SITE = """\
-{"activity": "Check the hub before anything is changed", "task": "Check the hub"}
+{"activity": "Check the hub", "task": "Check the hub"}
 {"activity": "Deploy the sites", "task": "federated.flower.supernode : Deploy the SuperNodes"}
 {"message": "3 SuperNodes of 2 sites are online at 10.97.0.10:32341."}
 """

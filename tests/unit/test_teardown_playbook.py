@@ -52,19 +52,19 @@ def test_only_a_run_that_removes_the_hub_asks_it(hosts: list[str], asks: bool) -
 
 @each_row(("given", "named"), [({}, []), ({"flower_forget_sites": "site-b"}, "site-b"), ({"flower_forget_sites": ""}, "")])
 def test_named_sites_may_lose_their_hub(given: dict[str, Any], named: Any) -> None:
-    for play in ("Ask for confirmation", "Keep the hub while a site is left"):
+    for play in ("Ask for confirmation", "Keep the hub while sites remain"):
         assert evaluated(play, tasks(play)["Find other sites of the hub"][FORGET]["sites"], **given) == named
 
 
 def test_it_is_looked_again_under_the_lease_before_anything_of_the_hub_goes() -> None:
     names = list(PLAYS)
-    play = "Keep the hub while a site is left"
+    play = "Keep the hub while sites remain"
     assert names.index("Remove the sites") < names.index(play) < names.index("Remove the Open Cluster Management add-on")
     left, finding, keep = tasks(play).values()
     assert "__teardown_left" in left[ASSERT]["that"] and "validate" not in finding[FORGET]
     # In check mode the ledger still has the sites of this run.
     assert finding[FORGET]["removed"] == "{{ __teardown_hosts | default([]) }}"
-    (note,) = tasks("Find out which sites are left").values()
+    (note,) = tasks("List the remaining sites").values()
     assert note["ansible.builtin.set_fact"]["__teardown_hosts"] == "{{ ansible_play_hosts_all }}"
     for others in ([], ["site-b"]):
         given = {**keep["vars"], "__teardown_known": {"others": others}}

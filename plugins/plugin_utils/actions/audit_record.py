@@ -28,7 +28,7 @@ class Unrecorded(ClusterError):
     """Changes that could not be recorded: C(entries)."""
 
     def __init__(self, error: ClusterError, entries: Sequence[Mapping[str, Any]]) -> None:
-        super().__init__(f"some changes could not be recorded in the audit trail; this result has them as unrecorded. {error.message}")
+        super().__init__(f"some changes could not be recorded in the audit trail; this result lists them as unrecorded. {error.message}")
         self.entries = list(entries)
 
 

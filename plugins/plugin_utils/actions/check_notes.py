@@ -76,7 +76,7 @@ def _add(name: str, note: Mapping[str, Any]) -> None:
             file.flush()
     except OSError as error:
         raise ClusterError(
-            f"what check mode found cannot be stored in {_file(name)}: {error.strerror}. Free disk space or set ANSIBLE_LOCAL_TEMP, and run again"
+            f"the findings of check mode cannot be stored in {_file(name)}: {error.strerror}. Free disk space or set ANSIBLE_LOCAL_TEMP, and run again"
         ) from error
 
 

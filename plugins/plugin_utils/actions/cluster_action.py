@@ -206,8 +206,8 @@ class ClusterAction(ActionBase):
         strategy = str(self._task.get_play().strategy) if self._task.run_once else ""
         if strategy.rpartition(".")[2].removeprefix("mitogen_") in _EACH_ALONE:
             raise ClusterError(
-                f"the strategy {strategy} runs this task once for each host, although it is for all of them: give the play strategy: "
-                "ansible.builtin.linear, which the playbooks of this collection have."
+                f"the strategy {strategy} runs this task for each host, but it must run once for all "
+                "hosts: set strategy: ansible.builtin.linear for the play."
             )
 
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
@@ -356,14 +356,14 @@ class ClusterAction(ActionBase):
         if "host" in auth and self._variable_of(variables, "flower_kubeconfig") and not auth.get("context") and not stands_alone(auth):
             raise ClusterError(
                 "flower_auth has a host and no credentials, and those of the current context of flower_kubeconfig may be of another cluster: they are "
-                "not sent there. Is the variable of the token (api_key) empty? If that kubeconfig is meant, set flower_context."
+                "not sent there. Check that the variable of the token (api_key) is not empty. To use that kubeconfig, set flower_context."
             )
         delivery = self.access_of(host).delivery
         entry = DELIVERIES[delivery]
         if not entry.own_access and not any(auth.get(name) for name in ("context", "host")):
             raise ClusterError(
                 f"{host or self.inventory_host}: its objects are delivered through {entry.why} (flower_delivery: {delivery}), "
-                "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
+                "and the connection to its own API server is not configured: set flower_context, or flower_auth with a host."
             )
         return auth
 

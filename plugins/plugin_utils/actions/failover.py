@@ -65,7 +65,7 @@ class FailoverAction(StandbyAction):
             return None, False, False, error.message
         except ClusterError as error:
             raise ClusterError(
-                f"the hub {params['hub']} cannot be asked: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
+                f"the hub {params['hub']} cannot be queried: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
             ) from error
 
     def _errors(
@@ -108,7 +108,7 @@ class FailoverAction(StandbyAction):
         try:
             down = superlink_state(source.get("Pod", SUPERLINK_POD))
             if down is not None:
-                return "", f"abandon the active runs of {source.host}, which are not known, since its SuperLink is down ({down})"
+                return "", f"abandon the active runs of {source.host}, which cannot be listed, because its SuperLink is down ({down})"
             found = runs.read_all(FlowerCLI(source.cluster, source.spec.namespace))
         except ClusterError as error:
             found = error.message
@@ -131,7 +131,7 @@ class FailoverAction(StandbyAction):
         if plan.fence:
             lines.append(f"fence {hub}: stop its SuperLink, gateway and ServerApp")
         elif lost:
-            lines.append(f"go on without {hub}, which is not fenced until this playbook or federated.flower.standby reaches it ({lost})")
+            lines.append(f"continue without {hub}, which is not fenced until this playbook or federated.flower.standby reaches it ({lost})")
         if plan.copy:
             lines.append(f"copy {hub} to {standby} once more, so that no finished run, SuperNode or key is lost")
         elif plan.promote:
@@ -139,7 +139,7 @@ class FailoverAction(StandbyAction):
         if plan.promote and target.spec.outputs_enabled:
             lines.append(f"leave the outputs of runs on the volume of {hub}, from which federated.flower.outputs fetches them before a failover")
         lines.append(f"have {standby} serve in term {plan.number}" if plan.promote else f"{standby} serves in term {plan.number} already")
-        return [*lines, f"run site.yml with {standby} as the hub, which brings the sites there"]
+        return [*lines, f"run site.yml with {standby} as the hub, which connects the sites to it"]
 
     def promote(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         """Copy the stopped hub once more if it is reached, and write that the standby serves."""

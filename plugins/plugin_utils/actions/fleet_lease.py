@@ -93,8 +93,8 @@ def held(action: Task) -> Iterator[Lease | None]:
             if not claims:
                 lost = "If the hub is lost: -e flower_claim_sites=true removes sites without it."
                 remedy = lost if action.variable(REMOVES, False) else "Run the playbook again when the hub answers."
-                raise ClusterError(f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. {remedy}") from error
-            display.warning(f"the hub is taken for lost (flower_claim_sites), so its lease is not taken: {error.message}")
+                raise ClusterError(f"{error.message} The lease of the fleet cannot be taken, so nothing was changed. {remedy}") from error
+            display.warning(f"the hub is treated as lost (flower_claim_sites), so its lease is not taken: {error.message}")
             is_there = False
         if not is_there:
             yield None
@@ -155,8 +155,8 @@ def _refuse_left_out() -> None:
     for option, found in (("--start-at-task", context.CLIARGS.get("start_at_task")), ("--skip-tags always", "always" in skipped)):
         if found:
             raise ClusterError(
-                f"{option} leaves out checks that come before every change, so the lease of the fleet is not taken, and nothing is changed. Run the whole "
-                "playbook: what is done already costs little. --tags and a --limit to sites choose parts of it"
+                f"{option} skips checks that precede every change, so the lease of the fleet is not taken, and nothing is changed. Run the whole "
+                "playbook: steps that are already complete take little time. --tags and a --limit to sites choose parts of it"
             )
 
 
@@ -199,7 +199,8 @@ def _breaks(action: Task, broken: list[str], live: Mapping[str, Any]) -> bool:
     answer = str(given).strip()
     if boolean(given):
         question = without_controls(
-            f"{holder} has been changing the federation since {lease_object.since(live)}. If it still works, two will change the fleet at once. "
+            f"{holder} has been changing the federation since {lease_object.since(live)}. If it is still running, two playbooks will change "
+            "the fleet at the same time. "
             f"To take its lease, type the holder's name ({lease_object.name(live)}):"
         )
         try:

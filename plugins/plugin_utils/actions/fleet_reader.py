@@ -37,7 +37,7 @@ class FleetReader(FleetAction):
             try:
                 self.auth_of(place.host)  # what templates is not for several threads
             except ClusterError as error:
-                outcomes.fail(place.host, f"{error.message} federated.flower.status has what is known of it")
+                outcomes.fail(place.host, f"{error.message} federated.flower.status shows its last known state")
             else:
                 found.setdefault(place.host, []).append(place)
         return found

@@ -67,8 +67,8 @@ class CertificateAction(ClusterAction):
             except ClusterError as error:
                 kept = kept or self._served_names(hub, spec)
                 warnings.append(
-                    f"{named_hosts(site, error.message)}. Until it is corrected, the gateway's certificate keeps the names that it has, "
-                    "since this site may verify any of them"
+                    f"{named_hosts(site, error.message)}. Until it is corrected, the gateway's certificate keeps its current "
+                    "names, because this site may verify any of them"
                 )
         needed = certificate_checks.verified_names(spec, address, sites)
         routing = certificate_checks.routing(spec, address, sites)

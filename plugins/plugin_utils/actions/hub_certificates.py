@@ -105,7 +105,7 @@ class HubCertificates(CertificateAction):
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
         reasons = [*own.reasons, *(plan.reasons if shown.secrets else [])]
-        reasons += [f"pod {name} was restarted, because it ran with older secrets" for name in restarted]
+        reasons += [f"pod {name} was restarted, because it used outdated Secrets" for name in restarted]
         return {
             "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff or restarted),
             "diff": [entry for outcome in outcomes for entry in outcome.diff] + store.diff,

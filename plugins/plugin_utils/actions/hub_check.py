@@ -57,7 +57,7 @@ class HubCheck(CertificateAction):
         """
         spec, params = given_spec(self, None), hub_settings(self) | {"works": list(works), "standby": serves_later}
         if params["state"] == "absent":
-            raise ClusterError("superlink_state: absent is for the role in playbooks of your own. Remove the federation with federated.flower.teardown.")
+            raise ClusterError("superlink_state: absent is for your own playbooks with this role. Remove the federation with federated.flower.teardown.")
         warnings = ["flower_insecure is true: no TLS and no node authentication; for labs only"] if spec.insecure else []
         with self.connect() as cluster:
             spec = given_spec(self, None, cluster_platform.known(cluster, spec.platform))
@@ -114,7 +114,7 @@ class HubCheck(CertificateAction):
             "lost_sites": lost,
             "pod_security": namespaces.security_levels(spec).get("enforce", "") if namespaces.namespace_objects(spec) else None,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
-            "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough{doors}",
+            "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are sufficient{doors}",
         }
 
     @staticmethod

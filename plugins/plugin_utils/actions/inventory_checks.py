@@ -34,7 +34,7 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
     if group != usual and host not in (groups.get(group) or []):
         found.append(
             f"{host}: {name} is {group}, and this host of the play is not in that group: in the inventory the variable has no effect on the hosts "
-            f"of plays. Remove it from the inventory, and give it with -e {name}={group}, or name the group {usual}"
+            f"of plays. Remove it from the inventory, and set it with -e {name}={group}, or name the group {usual}"
         )
     if is_site and has_hub:
         found += inventory.group_faults(groups, hub_group, sites_group)

@@ -131,7 +131,7 @@ class Cleanup:
                 if doubtful := leaving.doubtful(forget, known, unreadable):
                     raise ClusterError(f"{leaving.doubt(doubtful, error.message)}.") from error
                 # The rights that this fleet needs do not have it: nothing of it is delivered so, nor was what is forgotten.
-                words = f"whether Open Cluster Management still delivers anything to {', '.join(forget)} is not known: {error.message}"
+                words = f"cannot determine whether Open Cluster Management still delivers objects to {', '.join(forget)}: {error.message}"
                 return {"changed": False, "msg": "no site is behind Open Cluster Management", "warnings": [words] if forget else []}
             self._remove(hub, left)
             result = apply_objects(hub, self._unused(hub), state="absent", **self._options)

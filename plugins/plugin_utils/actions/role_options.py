@@ -106,7 +106,7 @@ def _option_faults(option: Mapping[str, Any], value: Any, place: str) -> Iterato
         for number, entry in enumerate(value):
             yield from _option_faults({"type": option["elements"], "options": options}, entry, f"{place}[{number}]")
     elif options:
-        yield from (f"{place}.{key}: a key is a text, and this is none".lstrip(".") for key in value if not isinstance(key, str))
+        yield from (f"{place}.{key}: keys must be strings".lstrip(".") for key in value if not isinstance(key, str))
         for name, inner in options.items():
             is_set = value.get(name) not in (None, "") or (value.get(name) == "" and "dict" in (inner.get("type"), inner.get("elements")))
             if is_set and inner.get("type", "str") in _FORMS:

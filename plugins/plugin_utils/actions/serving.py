@@ -47,12 +47,12 @@ def require(action: Connecting, cluster: Cluster, host: str, namespace: str, *, 
             with action.connect(peer, timeout=_SECONDS) as other:
                 found = leadership.read(other, namespace)
         except ClusterError as error:
-            words.append(f"whether {peer} serves is not known: {error.message}")
+            words.append(f"cannot determine whether {peer} serves: {error.message}")
             continue
         why = leadership.refusal_by_peer(host, own, peer, found)
         if not why and found is not None and found.state == leadership.ACTIVE:
             words.append(
-                f"{peer} says that it serves in term {found.number}, which is over: federated.flower.standby or federated.flower.failover fences it"
+                f"{peer} claims to serve in term {found.number}, which has ended: federated.flower.standby or federated.flower.failover fences it"
             )
     if why:
         raise ClusterError(f"{why}. Nothing was changed.")

@@ -88,7 +88,7 @@ class SiteCheck(FleetAction):
             return [f"{lost}." for lost in [(hub.get("lost_sites") or {}).get(site.name)] if lost]
         return [
             f"{site.name}: the hub is in namespace {there}, and for this host in {site.hub_namespace} (supernode_hub_namespace). Remove that variable. "
-            "Set supernode_namespace where the site needs a namespace of its own."
+            "Set supernode_namespace if the site needs its own namespace."
         ]
 
     # Each of these returns the faults of some sites, by name. They are made in order, each with the sites without faults so far (C(chosen)).

@@ -62,14 +62,14 @@ class ImagePull(FleetAction):
             elif limit < 1:
                 outcomes.fail(name, f"{SECONDS}: {limit} is not a number of seconds from 1")
             elif not pulls:
-                outcomes[name].msg = f"nothing is pulled beforehand: {PULL} is false"
+                outcomes[name].msg = f"images are not pulled in advance: {PULL} is false"
             else:
                 seconds[name] = limit
 
         def one(name: str) -> None:
             backends[name].detect_platform()
             done = backends[name].pull(supernode.objects(sites[name].spec.complete()), seconds[name])
-            outcomes[name].msg = done.msg or f"nothing is pulled beforehand: {done.skipped}"
+            outcomes[name].msg = done.msg or f"images are not pulled in advance: {done.skipped}"
             if done.images and not self.check:  # no object is another one afterwards
                 self.note(name, words=[done.msg])
             outcomes[name].facts = {"images": done.images, "nodes": done.nodes, "skipped": done.skipped}
@@ -146,7 +146,7 @@ class SiteRestart(FleetAction):
             listed = outcomes.each(lambda name: backends[name].cluster.list("v1", "Pod", sites[name].namespace, labels=labels), backends)
             found |= {name: (backends[name].cluster, sites[name].namespace, pods) for name, pods in listed.items()}
             wrong = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed] + [
-                f"{name}: it has no such pods: run federated.flower.site first" for name, (_cluster, _namespace, pods) in found.items() if not pods
+                f"{name}: its pods do not exist: run federated.flower.site first" for name, (_cluster, _namespace, pods) in found.items() if not pods
             ]
             if wrong:
                 raise ClusterError(f"{'; '.join(wrong)}. Nothing was restarted.")

@@ -92,7 +92,7 @@ class ControllerAction(SkupperAction):
             installed = cluster.get(controller.OPERATORS, "ClusterServiceVersion", csv, namespace) if csv else None
             return controller.operator_state(live, installed, cluster_state.deployment(cluster, namespace))
 
-        self.wait_for(f"Subscription {namespace}/{name} on {cluster.name} has not led to a controller", seconds, read_state)
+        self.wait_for(f"Subscription {namespace}/{name} on {cluster.name} has not installed a controller", seconds, read_state)
 
     def uninstall(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
         """Remove what this collection installed, when no Site is left. CustomResourceDefinitions stay."""

@@ -126,7 +126,7 @@ class Join:
             found = state.certificate(live, secret) if live else State(False, "it is not there")
             return State(False, fault) if found.ready and fault else found
 
-        problem = f"Certificate {namespace}/{name} on {self.hub.name}, for the link of {self.spec.cluster}, has not led to a valid Secret"
+        problem = f"Certificate {namespace}/{name} on {self.hub.name}, for the link of {self.spec.cluster}, has not produced a valid Secret"
         if self.action.wait_for(problem, self.seconds, read_state).ready:
             return entries(secret)
         self.action.done["changed"] = True
@@ -163,8 +163,8 @@ class Join:
                 self.action.remove(self.site, [own.token] if own.token is not None and is_ours(own.token) else [], self.seconds)
                 raise ClusterError(
                     f"{token} was not redeemed after {self.seconds:g} s: {verdict.why}. The site's Skupper controller calls the url of the hub's grant "
-                    "server, without a proxy: is there a way, and a NetworkPolicy that opens it? skupper_link_mode: direct needs none. The token was "
-                    "deleted, because the controller would try it again and again; the next run creates one."
+                    "server, without a proxy. Check the route to it and the NetworkPolicies on the path. skupper_link_mode: direct needs no grant "
+                    "server. The token was deleted, because the controller would retry it forever; the next run creates a new one."
                 )
             if len(reasons) == ROUNDS:
                 raise ClusterError(

@@ -59,7 +59,7 @@ class HubRotation:
             if choice != DUE and rotation_plan.stage(before) == rotation_plan.NONE:
                 raise ClusterError(
                     f"the Secret of the CA or {SITE_SERVER} is not in namespace {self.namespace} of {self.cluster.name}, so nothing "
-                    "can be rotated or revoked. Skupper recreates them within half a minute: is its controller running? Then run again."
+                    "can be rotated or revoked. Skupper recreates them within half a minute. Check that its controller is running, then run again."
                 )
         since = None
         if self.revoked:
@@ -242,7 +242,7 @@ class HubRotation:
         if site not in self.params["sites"] and not objects and forgetting.unknown_sites([site], records, ledger.read_book()):
             raise ClusterError(
                 f"this federation does not have a site {site}, and never had one, so nothing is revoked: the ledger on {cluster.name} has "
-                f"{', '.join(sorted(records)) or 'no sites'}. Is the name right (flower_site)?"
+                f"{', '.join(sorted(records)) or 'no sites'}. Check flower_site."
             )
         if site in records:
             now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0).isoformat()

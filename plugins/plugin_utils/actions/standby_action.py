@@ -64,7 +64,7 @@ class StandbyAction(ClusterAction):
             ClusterError: it was not described.
         """
         if not facts:
-            raise ClusterError(f"{host}: its variables were not read. Does --limit leave it out? Run the playbook without --limit.")
+            raise ClusterError(f"{host}: its variables were not read, because --limit excludes it. Run the playbook without --limit.")
         return self._end(host, cluster, HubSpec.parse(dict(facts["spec"])), facts["ca_namespace"])
 
     @staticmethod
@@ -143,15 +143,15 @@ class StandbyAction(ClusterAction):
             own = source.term
             if removable and not params["delete_volumes"] and target.get("PersistentVolumeClaim", outputs.CLAIM) is not None:
                 raise ClusterError(
-                    f"{target.host}: the volume claim {target.spec.namespace}/{outputs.CLAIM} would be deleted, which may have outputs of runs that "
-                    f"{source.host} does not have. Save what you need. To delete it: -e flower_delete_volumes=true. Nothing was changed."
+                    f"{target.host}: the volume claim {target.spec.namespace}/{outputs.CLAIM} would be deleted, which may contain outputs of runs that "
+                    f"{source.host} does not have. Save the outputs that you need. To delete it: -e flower_delete_volumes=true. Nothing was changed."
                 )
             knows = own is not None and own.state == ACTIVE and bool(own.standby)
             if own is not None and knows and not self.check:
                 source.store(Term(ACTIVE, own.number, own.serves))
         words = f"{'would remove' if self.check else 'removes'} the standby"
         if not removable:
-            words = "there is no standby: no record says so. If it has a copy whose record is lost, run federated.flower.standby first, which writes it"
+            words = "no record of a standby exists. If the record of a copy was lost, run federated.flower.standby first, which recreates it"
         return {"changed": removable or knows, "removable": removable, "msg": words}
 
     def follow(self, params: dict[str, Any], target: End) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class StandbyAction(ClusterAction):
                 fault, copies, copied = "", copies + 1, done["copied"]
                 self.say(f"{copied} {done['msg']}")
         if fault:
-            raise ClusterError(f"{params['hub']} was not followed to the end: {fault} What it did after {copied or 'the last copy'} is not copied.")
+            raise ClusterError(f"{params['hub']} was not followed until the end: {fault} Its changes after {copied or 'the last copy'} were not copied.")
         why = serving or "the time was over" + (f"; the last copy is of {copied}" if copied else "")
         return {"changed": copies > 0, "copies": copies, "copied": copied, "msg": f"followed {params['hub']} and made {copies} copies, until {why}"}
 

@@ -150,7 +150,7 @@ class _Apply:
             self._fail(None, "refused", error.message)
         except ClusterError as error:
             done = sum(1 for item in self.items if item.change)
-            rest = f" ({done} of {len(self.items)} objects were done before)" if done else ""
+            rest = f" ({done} of {len(self.items)} objects were processed before)" if done else ""
             self._fail(None, "unreachable", error.message + rest)
         result.requests = self.cluster.requests - before
         for item in self.items:
@@ -411,7 +411,7 @@ class _Apply:
                     self.recorder.warn(f"{which} {outcome}: {pod_health.RECREATED}.")
             except ApiError as error:
                 text = results.describe_error(error)[1]
-                self.recorder.warn(f"{item.which}: whether its pods wait for a new template cannot be seen or changed: {text}")
+                self.recorder.warn(f"{item.which}: cannot check or replace its pods that may still have the former template: {text}")
 
     def _wait_ready(self) -> None:
         objects = [item.now for item in self.items if item.now is not None]

@@ -110,11 +110,11 @@ def conflict_error(fields: Mapping[str, Sequence[str]]) -> str:
     clauses = []
     for manager, paths in fields.items():
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-        clauses.append(f"{manager} sets {', '.join(paths[:_SHOWN])}{more}")
+        clauses.append(f"field manager {manager} owns {', '.join(paths[:_SHOWN])}{more}")
     names = ",".join(fields)
     return (
-        f"{'; '.join(clauses)} to another value, and would set it again: nothing is changed. Change it where {' and '.join(fields)} "
-        f"takes it from, or remove it there. If it is no longer in use: kubectl annotate this object {TAKE_FROM}={names}"
+        f"{'; '.join(clauses)} with another value, and would set it again: nothing was changed. Change the value at the source of {' and '.join(fields)}, "
+        f"or remove it there. If this field manager is no longer in use: kubectl annotate this object {TAKE_FROM}={names}"
     )
 
 
@@ -129,8 +129,8 @@ def recreated_by(live: Mapping[str, Any]) -> str:
     if not managers:
         return ""
     return (
-        f"{' and '.join(managers)} would create it again: nothing is changed. Remove it there, and have it deleted from there. "
-        f"If that is no longer in use: kubectl annotate this object {TAKE_FROM}={','.join(managers)}"
+        f"{' and '.join(managers)} would create it again: nothing was changed. Delete it at its source. "
+        f"If this field manager is no longer in use: kubectl annotate this object {TAKE_FROM}={','.join(managers)}"
     )
 
 

@@ -178,7 +178,7 @@ class Members:
                     strays += [obj for obj in members if id_of(obj) not in listed and proof.has_written(obj)]
         if len(strays) > MOST or any(len(name) > LONGEST for obj in strays for name in id_of(obj)):
             raise ClusterError(
-                f"{self.cluster.name} lists {len(strays)} objects that this federation has no use for any more, which is more than {MOST}, or one of them "
+                f"{self.cluster.name} lists {len(strays)} objects that are no longer part of this federation, which is more than {MOST}, or one of them "
                 f"has a name of more than {LONGEST} characters: nothing is deleted. Check them, and delete them by hand: "
                 f"kubectl get KIND --all-namespaces -l {sets.PART_OF}"
             )

@@ -83,7 +83,7 @@ def prepare(objects: Sequence[Any]) -> list[dict[str, Any]]:
             faults.append(f"{which} is listed twice")
         seen.add(which)
     if faults:
-        raise ClusterError("The list of objects is not usable: " + "; ".join(faults))
+        raise ClusterError("The list of objects is invalid: " + "; ".join(faults))
     return sorted(ready, key=_rank)
 
 

@@ -99,7 +99,7 @@ def updated(obj: Object) -> int:
 def _unseen(obj: Object) -> State | None:
     seen = (obj.get("status") or {}).get("observedGeneration", 0)
     if seen < obj["metadata"].get("generation", 0):
-        return State(False, f"its controller has not seen generation {obj['metadata']['generation']} yet")
+        return State(False, f"its controller has not observed generation {obj['metadata']['generation']} yet")
     return None
 
 
@@ -117,7 +117,7 @@ def deployment(obj: Object) -> State:
         paused = " (it is paused)" if spec.get("paused") else ""
         return State(False, f"{updated} of {wanted} replicas are updated{paused}")
     if status.get("replicas", 0) > updated:
-        return State(False, f"{status['replicas'] - updated} old replicas have not ended yet")
+        return State(False, f"{status['replicas'] - updated} old replicas have not terminated yet")
     if status.get("availableReplicas", 0) < updated:
         return State(False, f"{status.get('availableReplicas', 0)} of {updated} replicas are available")
     return READY
@@ -133,7 +133,7 @@ def stateful_set(obj: Object) -> State:
     if ready < wanted:
         return State(False, f"{ready} of {wanted} replicas are ready")
     if status.get("replicas", 0) > wanted:
-        return State(False, f"{status['replicas'] - wanted} surplus replicas have not ended yet")
+        return State(False, f"{status['replicas'] - wanted} surplus replicas have not terminated yet")
     strategy = spec.get("updateStrategy") or {}
     if strategy.get("type") == "OnDelete":
         return READY
@@ -276,7 +276,8 @@ def tls_route(obj: Object) -> State:
             if not doubts:
                 break
         else:
-            return State(False, f"{name} has not taken it: {why or 'no controller has reported on it. Does the controller of its class run?'}")
+            why = why or "no controller has reported a status. Check that the controller of its class is running"
+            return State(False, f"{name} has not accepted it: {why}")
     return READY
 
 
@@ -291,7 +292,7 @@ def _doubt(obj: Object, kind: str, generation: Any) -> str:
     """Why a condition does not hold; one of another generation says nothing. Empty where it holds."""
     one = condition(obj, kind)
     if one is None or one.get("observedGeneration", generation) != generation:
-        return f"its controller has not judged {kind} of generation {generation} yet"
+        return f"its controller has not reported {kind} of generation {generation} yet"
     return "" if one.get("status") == "True" else f"{kind} is {one.get('status')} ({_message(one) or 'no reason reported'})"
 
 

@@ -54,7 +54,7 @@ def recipients_of(texts: Sequence[str]) -> list[Any]:
     except pyrage.RecipientError as error:
         # Without the text: it is a private key when people mix them up.
         raise ClusterError(
-            "a recipient of the backup is not a public key of age (age1…). Set that of age-keygen, a program of the package age"
+            "a recipient of the backup is not a public key of age (age1…). Create one with age-keygen (package age)"
         ) from error
 
 

@@ -341,7 +341,7 @@ def _read_inner(plain: BinaryIO, take: Take, path: Path) -> tuple[Any, dict[str,
                 manifest = foreign_data.read_json(_content(inner, one, path, _LONGEST), _LONGEST)
                 continue
             if not (_MEMBER.fullmatch(one.name) or one.name.startswith(OUTPUTS)) or one.name in found:
-                raise tarfile.ReadError("a member has a name that cannot be")
+                raise tarfile.ReadError("a member has an invalid name")
             counted = _Counted(inner.extractfile(one))
             take(one.name, one.size, counted)  # type: ignore[arg-type]  # it is read only
             while counted.read(_PIECE):

@@ -96,7 +96,7 @@ class Copy(io.RawIOBase):
             self._at += len(self._rest)
             self._digest.update(self._rest)
             if not self._rest or (self._at >= self.size and self._digest.hexdigest() != self.sha256):
-                raise ClusterError("the copy of the database changed while it was read: does another copy run? Run again")
+                raise ClusterError("the copy of the database changed while it was read. Another copy may be running; run again when it is complete")
         cut = len(self._rest) if size < 0 else size
         piece, self._rest = self._rest[:cut], self._rest[cut:]
         return piece
@@ -120,7 +120,7 @@ def put(
     while at < facts["size"]:
         piece = data.read(min(_PIECE, facts["size"] - at))
         if not piece:
-            raise ClusterError("the database that arrives is shorter than it should be. Choose another backup, or run again")
+            raise ClusterError("the received database is shorter than expected. Choose another backup, or run again")
         volume.ask("receive", data=piece, offset=at, size=len(piece))
         at += len(piece)
     assure()

@@ -73,7 +73,7 @@ def measured(hub: Cluster, namespace: str, folder: Path) -> int:
     room = shutil.disk_usage(folder)
     if size > room.free and room.total:  # some file systems of the network tell neither
         raise ClusterError(
-            f"flower_backup_directory: the archive needs {readable(size)}, and {readable(room.free)} are free in {folder}. Make room, or choose another folder"
+            f"flower_backup_directory: the archive needs {readable(size)}, and {readable(room.free)} are free in {folder}. Free space, or choose another folder"
         )
     return size
 
@@ -199,7 +199,7 @@ def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
         content: dict[str, Any] = read_json(text, _MOST)
         is_whole = content["database"]["size"] == sizes[DATABASE]
     if not is_whole:
-        raise ClusterError(f"{path} contradicts itself about the size of the database. Choose another backup")
+        raise ClusterError(f"{path} has two different sizes for the database. Choose another backup")
     return Proven(head, content, len(outputs))
 
 

@@ -218,10 +218,10 @@ def runs_error(hub: str, found: Sequence[Mapping[str, Any]] | str, *, abandon: b
     """
     if isinstance(found, str):
         if abandon:
-            return "", f"abandon the active runs of {hub}, which are not known ({found})"
+            return "", f"abandon the active runs of {hub}, which cannot be listed ({found})"
         return (
-            f"whether {hub} has active runs, which would fail, is not known ({found}): correct this, add -e flower_failover_abandon_runs=true, or, "
-            "if nothing works there any more, -e flower_failover_hub_lost=true"
+            f"cannot determine whether {hub} has active runs, which would fail ({found}): repair the connection, add -e flower_failover_abandon_runs=true, "
+            "or, if the hub is lost, -e flower_failover_hub_lost=true"
         ), ""
     active = [str(run["run-id"]) for run in restart_conditions.active_runs(found)]
     if not active:
@@ -283,8 +283,8 @@ def await_stopped(end: End, seconds: float, say: Callable[[str], None]) -> None:
         names = ", ".join(pod["metadata"]["name"] for pod in left)
         if now >= begun + seconds:
             raise ClusterError(
-                f"{name}: {names} in namespace {namespace} should stop, and did not within {seconds:g} s; last seen: "
-                f"{pod_health.describe(left[0])}. Is the node up? If the hub is lost for good: -e flower_failover_hub_lost=true"
+                f"{name}: {names} in namespace {namespace} did not stop within {seconds:g} s; last seen: "
+                f"{pod_health.describe(left[0])}. Check that the node is Ready. If the hub is permanently lost: -e flower_failover_hub_lost=true"
             )
         if now >= shown + 10:
             shown = now

@@ -77,8 +77,8 @@ def parse(text: str, where: str) -> Term:
 
 def _damaged(where: str) -> str:
     return (
-        f"{where}, which says whether this hub serves, cannot be read. Find out which hub serves, and delete the ConfigMap where it does not "
-        "tell the truth"
+        f"{where}, which says whether this hub serves, cannot be read. Find out which hub serves, and delete the ConfigMap "
+        "on the other one"
     )
 
 
@@ -112,7 +112,7 @@ def refusal_by_peer(host: str, own: Term | None, peer: str, other: Term | None) 
 def contradiction(one: str, other: str, number: int) -> str:
     """That two hubs say that they serve in one term."""
     return (
-        f"{one} and {other} both say that they serve in term {number}, which no playbook does. Find out which of them has the sites, and "
+        f"{one} and {other} both claim to serve in term {number}, which no playbook does. Find out which of them has the sites, and "
         "delete the ConfigMap flower-standby of the other one"
     )
 
@@ -153,7 +153,7 @@ def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None,
         found = None if text is None else parse(text, where)
         if found != former:
             shown = f"{found.state} in term {found.number}" if found else "gone"
-            raise ClusterError(f"{where} was changed while the hub was copied, and is {shown}: it is not replaced. Does a failover run?")
+            raise ClusterError(f"{where} was changed while the hub was copied, and is {shown}: it was not replaced. A failover may be running")
 
     _write(cluster, namespace, federation, term, require_former)
 

@@ -76,7 +76,7 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         if own is not None and own.state == ACTIVE and before == there:
             return Failover(there, fault=contradiction(hub, standby, there))
         if own is not None and own.state == ACTIVE and before > there:
-            return Failover(there, fault=f"{standby} says that it serves in term {there}, and {hub} serves in a newer one, {before}. Run "
+            return Failover(there, fault=f"{standby} claims to serve in term {there}, and {hub} serves in a newer one, {before}. Run "
                                          "federated.flower.standby first: it fences and copies")
         return Failover(there, fence=reached and (own is None or own.state == ACTIVE or (own.state == FENCED and runs)))
     if reached:
@@ -85,8 +85,8 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         number = max(before, there + 1) if own is not None and own.state == FENCED else max(before, there) + 1
         return Failover(number, fence=True, copy=True, promote=True)
     if other is None or not other.copied:
-        return Failover(there, fault=f"{standby} has no complete copy of {hub}, whose cluster does not answer: there is nothing to continue with. "
-                                     "Restore a backup (federated.flower.restore)")
+        return Failover(there, fault=f"{standby} has no complete copy of {hub}, whose cluster does not answer: the failover "
+                                     "cannot continue. Restore a backup (federated.flower.restore)")
     if other.state == FENCED:
         return Failover(there, fault=f"{standby} was fenced in term {there}, and has no copy of what {other.serves} did since. Restore a backup "
                                      "(federated.flower.restore)")
@@ -116,6 +116,6 @@ def volume_error(hub: str, standby: str, known: str, live: str, there: Term | No
     if there is not None and there.state == STANDBY and there.copied:
         use = f"If the copy of {there.copied} on {standby} is right, use it: fail over with -e flower_failover_hub_lost=true. "
     return (
-        f"{hub} has another volume for its database than before, which may be empty or older, so it is not copied over what {standby} has. {use}If what "
-        f"{hub} has now is right, for example after its volume was moved: -e flower_standby_accept_volumes=true"
+        f"{hub} has another volume for its database than before, which may be empty or older, so it does not replace the copy on {standby}. {use}If the "
+        f"data on {hub} is correct, for example after its volume was moved: -e flower_standby_accept_volumes=true"
     )

@@ -45,7 +45,7 @@ def refusal(mark: Mark | None, namespace: str) -> str:
         return ""
     return (
         f"the restore of {mark.archive}, started at {mark.started}, is not complete, so the hub in namespace {namespace} would have an empty "
-        "database: run federated.flower.restore again with this archive. To give the restore up, delete the hub's namespaces. To continue with what is there "
+        "database: run federated.flower.restore again with this archive. To abandon the restore, delete the hub's namespaces. To continue with what is there "
         f"and lose the rest of the backup, delete the ConfigMap {namespace}/{RESTORE_CONFIG}"
     )
 

@@ -50,7 +50,7 @@ def claim_fault(live: Mapping[str, Any] | None, source: str) -> str:
         return ""
     meta = live["metadata"]
     return (
-        f"the volume claim {meta['namespace']}/{meta['name']} is there already, and its database is not replaced. A backup is restored "
+        f"the volume claim {meta['namespace']}/{meta['name']} already exists, and its database is not replaced. A backup is restored "
         "into an emptied hub: delete the claim, or the hub's namespaces, first"
     )
 
@@ -89,7 +89,7 @@ def remove(hub: Cluster, spec: HubSpec, seconds: float) -> None:
     while hub.get("v1", "Pod", POD, spec.namespace) is not None:
         if time.monotonic() >= deadline:
             raise ClusterError(
-                f"{what} was deleted and is still there after {seconds:g} s. The SuperLink cannot use its volume until it is gone: is its node up?"
+                f"{what} was deleted and still exists after {seconds:g} s. The SuperLink cannot use its volume until it is gone: check that its node is Ready"
             )
         time.sleep(_PAUSE)
 
@@ -103,7 +103,7 @@ def running(hub: Cluster, spec: HubSpec, seconds: float) -> Iterator[Volume]:
         deadline = time.monotonic() + seconds
         while not (live := hub.get("v1", "Pod", POD, spec.namespace)) or live.get("status", {}).get("phase") != "Running":
             if time.monotonic() >= deadline:
-                seen = pod_health.describe(live) if live else "it is not there any more"
+                seen = pod_health.describe(live) if live else "it no longer exists"
                 raise ClusterError(
                     f"{hub.name}: the pod {spec.namespace}/{POD}, through which a volume of the hub is read or written, does not run after "
                     f"{seconds:g} s; last seen: {seen}. Correct it and run again"

@@ -73,7 +73,7 @@ def zone(name: str) -> zoneinfo.ZoneInfo:
     try:
         return zoneinfo.ZoneInfo(name)
     except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError) as error:  # also a folder of the database
-        raise ValueError("is not a time zone that this control node knows, such as Etc/UTC or Europe/Berlin (package tzdata)") from error
+        raise ValueError("is not a time zone known to this control node, such as Etc/UTC or Europe/Berlin (package tzdata)") from error
 
 
 def times(cron: Cron, place: zoneinfo.ZoneInfo, after: datetime.datetime) -> Iterator[datetime.datetime]:

@@ -72,7 +72,7 @@ def duration(value: Any) -> datetime.timedelta | None:
     try:
         return datetime.timedelta(**{_TIME_UNITS[match[2] or "d"]: int(match[1])})
     except OverflowError as error:
-        raise ValueError(f"{value!r} is longer than any certificate lasts") from error
+        raise ValueError(f"{value!r} exceeds the maximum lifetime of a certificate") from error
 
 
 def before(now: datetime.datetime, text: str) -> datetime.datetime:

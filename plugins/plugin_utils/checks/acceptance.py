@@ -62,7 +62,7 @@ class Check:
 
 
 #: Of a site whose SuperNodes have no keys.
-NAMELESS = Check("SuperNodes", OPEN, "without node authentication it is not known which are those of this site")
+NAMELESS = Check("SuperNodes", OPEN, "without node authentication, the SuperNodes of this site cannot be identified")
 
 
 def offset(answer: Mapping[str, Any], sent: float, received: float) -> float:
@@ -107,7 +107,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     else:
         add("certificate", BAD, f"{trust.get('error')}; a proxy that intercepts TLS, or an outdated CA bundle: run site.yml")
     if clock is None or hub_clock is None:
-        add("clock", OPEN, "the hub's clock is not known")
+        add("clock", OPEN, "the hub's clock is unknown")
     elif problem := next(site_agreement.clocks(clock, hub_clock, signed=signed), None):
         add("clock", BAD if problem.refuses else WEAK, problem.message)
     else:
@@ -141,7 +141,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     if apps.get("devices"):
         add("GPU", GOOD, f"apps see {', '.join(apps['devices'])}")
     elif "devices" in apps:
-        reason = "is granted, but the container in which apps compute has no device of a GPU: look at the device plugin of the node"
+        reason = "is granted, but the container in which apps compute has no device of a GPU: check the device plugin of the node"
         add("GPU", BAD, f"{measured['resource']} {reason}")
     return found
 
@@ -149,7 +149,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
 def _call_fault(seen: Mapping[str, Any]) -> str:
     if "error" in seen:
         return str(seen["error"])
-    return "" if seen["status"] in _ANSWERS else f"it was answered with {seen['status']}, by the gateway or something before it"
+    return "" if seen["status"] in _ANSWERS else f"it was answered with {seen['status']}, by the gateway or a proxy on the path"
 
 
 def online(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], wanted: int | None = None) -> Check:

@@ -37,7 +37,7 @@ CERTIFICATE_RULES = (
          "has no name; cert-manager signs with an Issuer or ClusterIssuer"),
     Rule("issuer", lambda spec: _source(spec) != CERT_MANAGER and spec.get("issuer"), "has no effect with certificates_source {certificates_source}"),
     Rule("client_certificates", lambda spec: boolean(spec.get("insecure")) and spec.get("client_certificates") in ("required", "optional"),
-         "has no meaning without TLS: insecure is true; use none"),
+         "has no effect without TLS: insecure is true; use none"),
 )
 
 

@@ -141,7 +141,7 @@ def http_proxy(found: Problems, spec: Spec) -> None:
         return
     names, source = sorted(map(text, credentials)), text(spec.get("key_source") or CONTROLLER)
     if set(names) != _LOGIN:
-        found.add("http_proxy_credentials", names, "are not username and password; set both")
+        found.add("http_proxy_credentials", names, "must have username and password; set both")
     for name in names if set(names) == _LOGIN else ():
         value, reason = text(credentials[name]), ""
         if not value or not (value.isascii() and value.isprintable()):
@@ -154,8 +154,8 @@ def http_proxy(found: Problems, spec: Spec) -> None:
         found.add(
             "http_proxy_credentials",
             names,
-            f"cannot reach the site: with flower_key_source {source} the control node writes no Secrets there. Have a Secret with username "
-            "and password made in the site's namespace, and name it in http_proxy.secret",
+            f"cannot reach the site: with flower_key_source {source} the control node writes no Secrets there. Create a Secret with "
+            "username and password in the site's namespace, and name it in http_proxy.secret",
         )
 
 
@@ -168,11 +168,11 @@ _OTHER: Mapping[str, Check] = {
 _OTHER_RULES = (
     Rule("address", lambda own: not own.get("address"), 'is not set: set it to "host:port" of the SuperLink'),
     Rule("address", lambda own: own.get("address") and text(own["address"]) != text(own["superlink_address"]),
-         "is not what supernode_superlink_address says: remove that variable"),
-    Rule("address", lambda own: own["connectivity"] == SKUPPER, "does not go together with flower_connectivity: skupper, which leads to a hub"),
+         "differs from supernode_superlink_address: remove that variable"),
+    Rule("address", lambda own: own["connectivity"] == SKUPPER, "cannot be combined with flower_connectivity: skupper, which requires a hub"),
     Rule("address", lambda own: own["delivery"] not in ("", DIRECT),
-         "does not go together with flower_delivery: {delivery}, which needs a hub: set flower_delivery to direct"),
-    Rule("address", lambda own: own["mtls"], "does not go together with supernode_mtls: a hub of the inventory signs client certificates; set it to false"),
+         "cannot be combined with flower_delivery: {delivery}, which requires a hub: set flower_delivery to direct"),
+    Rule("address", lambda own: own["mtls"], "cannot be combined with supernode_mtls: a hub of the inventory signs client certificates; set it to false"),
     Rule("ca", lambda own: own.get("ca") and own.get("ca_secret"), "is set, and ca_secret as well; remove one of the two"),
     Rule("ca", lambda own: not (own.get("ca") or own.get("ca_secret") or own["insecure"]),
          "is not set, nor is ca_secret: set one of them to the CA that signed the certificate of the SuperLink"),
@@ -213,7 +213,7 @@ def _uri(examples: str, credentials: str) -> Check:
         elif parts.scheme not in PORTS or not host or any(one.isspace() for one in text(value)):
             found.add(variable, value, f"is not a URI like {examples}")
         elif parts.query or parts.fragment:
-            found.add(variable, value, "has a query or fragment, which no such server takes")
+            found.add(variable, value, "has a query or fragment, which such servers do not accept")
         elif port == 0:
             found.add(variable, value, "has the port 0")
         else:

@@ -58,7 +58,7 @@ def datasets_of(spec: SiteSpec) -> list[Dataset]:
     return list(found.values())
 
 
-def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub cannot look into a managed cluster") -> Iterator[Problem]:
+def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub has no access to the managed cluster") -> Iterator[Problem]:
     """Objects that must exist in a cluster that cannot be asked.
 
     Args:
@@ -70,7 +70,7 @@ def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub c
     needed = {f"{kind} {name}" for one in listed for kind, option in kinds.items() if (name := getattr(one, option))}
     if needed:
         yield warning(
-            f"whether namespace {spec.namespace} has {', '.join(sorted(needed))} for its datasets is not known before the deployment: {why}. "
+            f"whether namespace {spec.namespace} has {', '.join(sorted(needed))} for its datasets is unknown before the deployment: {why}. "
             "If one is missing, SuperNodes do not start, and the events of their pods say which"
         )
 
@@ -100,7 +100,7 @@ def check(spec: SiteSpec, seen: Seen) -> Iterator[Problem]:
             kind, name = ("Secret", one.secret) if one.secret else ("ConfigMap", one.config_map)
             exists = seen.files.get((kind, name))
             if exists is None:
-                yield warning(f"{lead}whether {kind} {spec.namespace}/{name} exists is not known: it may not be read")
+                yield warning(f"{lead}whether {kind} {spec.namespace}/{name} exists is unknown: this identity cannot read it")
             elif not exists:
                 yield Problem(f"{lead}{kind} {spec.namespace}/{name} does not exist: create it, or correct supernode_datasets{creates}")
         if not one.claim_name:
@@ -108,7 +108,7 @@ def check(spec: SiteSpec, seen: Seen) -> Iterator[Problem]:
         what = f"{lead}PersistentVolumeClaim {spec.namespace}/{one.claim_name}"
         claim = seen.claims.get(one.claim_name)
         if one.claim_name not in seen.claims:
-            yield warning(f"{lead}whether PersistentVolumeClaim {spec.namespace}/{one.claim_name} can be used is not known: it may not be read")
+            yield warning(f"{lead}whether PersistentVolumeClaim {spec.namespace}/{one.claim_name} can be used is unknown: this identity cannot read it")
         elif one.is_created:
             if one.volume is not None:
                 yield from _volume(lead, wanted["PersistentVolume", datasets.volume_name(spec, one)], seen)
@@ -152,7 +152,9 @@ def _phase(what: str, live: Live, seen: Seen) -> Iterator[Problem]:
     elif phase == "Bound":
         return
     elif storage and storage not in seen.classes:
-        yield warning(f"{what} is {phase}, and whether its StorageClass {storage} waits for the first pod is not known: classes may not be read{events}")
+        yield warning(
+            f"{what} is {phase}, and whether its StorageClass {storage} waits for the first pod is unknown: this identity cannot read StorageClasses{events}"
+        )
     elif storage and (seen.classes[storage] or {}).get("volumeBindingMode") == "WaitForFirstConsumer":
         if (meta.get("annotations") or {}).get("volume.kubernetes.io/selected-node"):
             yield warning(f"{what} is waiting for its volume on a chosen node{events}")
@@ -202,7 +204,7 @@ def _modes(spec: SiteSpec, what: str, one: Dataset, seen: Seen) -> Iterator[Prob
         yield Problem(f"{need} need it: use a claim with ReadOnlyMany or ReadWriteMany, or one SuperNode")
         return
     if seen.nodes is None:
-        yield warning(f"{need} need it: it is not known whether they run on one node, since nodes may not be listed")
+        yield warning(f"{need} need it: cannot determine whether they run on one node, because this identity cannot list nodes")
         return
     bound_to = str(body.get("volumeName") or "")
     # A volume whose affinity is not known permits all nodes.
@@ -217,9 +219,9 @@ def _modes(spec: SiteSpec, what: str, one: Dataset, seen: Seen) -> Iterator[Prob
     if len(possible) < 2:
         return
     if bound_to and bound_to not in seen.volumes:
-        yield warning(f"{need} need it: it is not known whether they run on one node, since its PersistentVolume {bound_to} may not be read")
+        yield warning(f"{need} need it: cannot determine whether they run on one node, because this identity cannot read its PersistentVolume {bound_to}")
     elif any((pool.affinity.get(kind) or {}).get(required) for pool in pools for kind in ("nodeAffinity", "podAffinity")):
-        yield warning(f"{need} need it: it is not known whether they run on one node, since the affinity of {names} decides")
+        yield warning(f"{need} need it: cannot determine whether they run on one node: it depends on the affinity of {names}")
     else:
         yield Problem(
             f"{need} may run on {len(possible)} nodes, of which only one can mount it: use a claim "

@@ -80,21 +80,22 @@ def _gateway(cluster: Cluster, spec: HubSpec, exposure: GatewayApi) -> Iterator[
     if not takers:
         reasons = "; ".join(f"{listener}: {why}" for listener, why in list(refusals.items())[:_SHOWN])
         yield Problem(
-            f"{about} has no listener that takes a TLSRoute of namespace {spec.namespace} and passes TLS through ({reasons}). Its owners have to "
+            f"{about} has no listener that accepts a TLSRoute of namespace {spec.namespace} and passes TLS through ({reasons}). Its owners have to "
             "add one with protocol TLS, tls.mode Passthrough and allowedRoutes for this namespace, or name another Gateway or section"
         )
         return
     refused = _not_accepted(status, generation)
     if refused is None:
-        yield Problem(f"{about}: no controller has accepted it yet. Does the controller of its class {gateway['spec'].get('gatewayClassName')} run?")
+        name = gateway["spec"].get("gatewayClassName")
+        yield Problem(f"{about}: no controller has accepted it yet. Check that the controller of its class {name} is running")
     elif refused:
         yield Problem(f"{about} is not accepted by its controller: {refused}. Its owners have to correct it")
     elif not (spec.host or spec.superlink_address or exposure.addresses(gateway)):
         there = ", ".join(text(one.get("value")) for one in status.get("addresses") or []) or "none"
-        yield Problem(f"{about} has no IP address in its status (addresses: {there}): set superlink_host to a name that leads to it")
+        yield Problem(f"{about} has no IP address in its status (addresses: {there}): set superlink_host to a name that resolves to it")
     missed = next_server_name(exposure.host(spec))
     if not any(is_routed(missed, one.get("hostname")) for one in takers):
-        yield warning(f"{about} does not take {missed}: before a rotation of the CA, its owners have to add a listener for this name")
+        yield warning(f"{about} does not accept {missed}: before a rotation of the CA, its owners have to add a listener for this name")
 
 
 def _not_accepted(status: Mapping[str, Any], generation: Any) -> str | None:

@@ -109,7 +109,7 @@ def hub_problems(spec: Spec) -> list[Problem]:
         found.check(_GATEWAY, spec["gateway"], "gateway.")
     certificates(found, spec)
     if found.quantity("storage_size", spec.get("storage_size")) and not quantity(text(spec.get("storage_size"))):
-        found.add("storage_size", spec.get("storage_size"), "leaves no room for the database")
+        found.add("storage_size", spec.get("storage_size"), "leaves no space for the database")
     if _has_outputs(spec):
         _outputs_size(found, spec)
     connection_rules.tracking(found, spec)
@@ -147,7 +147,7 @@ def _outputs_size(found: Problems, spec: Spec) -> None:
     if not all(is_good) or spec.get("outputs_claim"):
         return
     if not size:
-        found.add("outputs_size", spec.get("outputs_size"), "leaves no room; set outputs_enabled to false for no outputs")
+        found.add("outputs_size", spec.get("outputs_size"), "leaves no space; set outputs_enabled to false for no outputs")
     elif least is not None and least >= size:
         reason = f"is not below outputs_size ({spec.get('outputs_size')}), so that no run would ever be submitted"
         found.add("outputs_min_free", spec.get("outputs_min_free"), reason)

@@ -40,8 +40,8 @@ def exposure(spec: HubSpec) -> Iterator[Problem]:
     """Whether sites may not reach the address."""
     if spec.external_traffic_policy == "Local" and exposure_of(spec).needs_nodes(spec):
         yield warning(
-            "superlink_external_traffic_policy: with Local only the node that runs the SuperLink's pod answers at the node port, and sites get "
-            "the address of one node, whichever that is. Set superlink_host to an address that leads to the pod's node, or remove the policy"
+            "superlink_external_traffic_policy: with Local only the node that runs the SuperLink's pod answers at the node port, and sites "
+            "get the address of an arbitrary node. Set superlink_host to an address that leads to the pod's node, or remove the policy"
         )
 
 
@@ -128,5 +128,5 @@ def denials(spec: HubSpec, denied: Sequence[str]) -> Iterator[Problem]:
     elif denied and spec.asks == "optional":
         yield warning(
             f"superlink_client_certificates is optional: sites that are denied ({names}) are refused only as long as they present their "
-            "certificates, and could omit them. Set it to required"
+            "certificates, and can omit them. Set it to required"
         )

@@ -66,8 +66,8 @@ def database(spec: HubSpec, rendered: Live, live: Live | None, claim: Live | Non
     for key, variable in _FIXED.items():
         if live_template and wanted.get(key) != live_template.get(key):
             yield Problem(
-                f"{variable}: the volume with the SuperLink's database was made with {words(live_template.get(key))}, which cannot change to "
-                f"{words(wanted.get(key))}. Set it to what it was. To move the database, back up the hub, remove it, and restore it with the new value"
+                f"{variable}: the volume with the SuperLink's database was created with {words(live_template.get(key))}, which cannot be changed to "
+                f"{words(wanted.get(key))}. Restore the former value. To move the database, back up the hub, remove it, and restore it with the new value"
             )
     has = _requested((claim or {}).get("spec") or {})
     now, then = quantity(has), quantity(spec.storage_size)
@@ -96,8 +96,8 @@ def storage_classes(spec: HubSpec, known: Mapping[str, bool] | None) -> Iterator
             continue
         lacks = f"the cluster has no StorageClass {name}" if name else "it is empty, and the cluster has no default StorageClass"
         yield warning(
-            f"{variable}: {lacks}, so the volume is not made unless someone made a PersistentVolume for it. Set it to one of the "
-            f"cluster's: {', '.join(sorted(known)) or 'there are none'}"
+            f"{variable}: {lacks}, so the claim stays Pending until a PersistentVolume is created for it. Set it to a "
+            f"StorageClass of the cluster: {', '.join(sorted(known)) or 'there are none'}"
         )
 
 

@@ -80,9 +80,9 @@ def group_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB, site
     found = []
     if not hubs:
         found.append(
-            f"the inventory group {hub_group} has no host: add the hub's cluster to it. Was the inventory set (-i), and did Ansible "
-            "read all of it? If the group has another name, -e flower_hub_group=NAME gives it, and -e flower_sites_group=NAME that of the sites; in "
-            "the inventory these two have no effect"
+            f"the inventory group {hub_group} has no host: add the hub's cluster to it. Check that -i names the inventory, "
+            "and that Ansible can parse it. If the groups have other names, set -e flower_hub_group=NAME and -e flower_sites_group=NAME; in the "
+            "inventory these two have no effect"
         )
     if len(hubs) > 1:
         more = f" and {len(hubs) - _SHOWN} more" if len(hubs) > _SHOWN else ""

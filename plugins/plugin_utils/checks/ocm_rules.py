@@ -99,7 +99,7 @@ def rollout(found: Problems, variable: str, value: Any) -> None:
         return
     for key in value:
         if key not in ("type", ROLLOUTS[kind]):
-            found.add(f"{variable}.{key}", value[key], f"does not go together with type {kind}; write {ROLLOUTS[kind]}")
+            found.add(f"{variable}.{key}", value[key], f"cannot be combined with type {kind}; write {ROLLOUTS[kind]}")
     options = value.get(ROLLOUTS[kind]) or {}
     if found.mapping(f"{variable}.{ROLLOUTS[kind]}", options):
         found.check(_ROLLOUT, options, f"{variable}.")
@@ -130,7 +130,7 @@ _PLACEMENT: Mapping[str, Check] = {
 _RULES = (
     Rule("cluster_sets", lambda spec: spec.get("install") == PLACEMENTS and not spec.get("cluster_sets"),
          "is empty, so no cluster can be selected; OCM's own set is global"),
-    Rule("rollout", lambda spec: spec.get("install") == MANUAL and spec.get("rollout"), "has no meaning without a Placement: ocm_addon_install is Manual"),
+    Rule("rollout", lambda spec: spec.get("install") == MANUAL and spec.get("rollout"), "has no effect without a Placement: ocm_addon_install is Manual"),
 )
 
 

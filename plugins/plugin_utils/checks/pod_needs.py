@@ -95,7 +95,7 @@ def _limits(cluster: Cluster, objects: Iterable[Mapping[str, Any]], absent: Coll
                 "administrators create a LimitRange with default values."
             )
         elif _FULL in text and cluster.get(item["apiVersion"], item["kind"], meta["name"], place) is None:
-            yield warning(f"{words}. They are not created until there is room")
+            yield warning(f"{words}. They are not created until the quota has free capacity")
 
 
 def _refusal(cluster: Cluster, workload: Mapping[str, Any]) -> str:

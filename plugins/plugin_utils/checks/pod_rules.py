@@ -168,7 +168,7 @@ _GPU = (
     Rule(
         "visible_devices",
         lambda gpu: _all_devices(gpu) and gpu.get("visible_devices") not in UNSET and not _DEVICES.fullmatch(text(gpu["visible_devices"])),
-        'is not "all", or numbers or UUIDs of devices with commas between them',
+        'must be "all" or a comma-separated list of device numbers or UUIDs',
     ),
     Rule("visible_devices", lambda gpu: not _all_devices(gpu) and gpu.get("visible_devices"),
          "has no effect without mount_all: the device plugin chooses the devices that count asks for"),

@@ -30,7 +30,7 @@ def _table(*rows: tuple[str, str]) -> dict[str, str]:
 
 
 SUPERLINK_OPTIONS = _table(
-    ("SuperLink listens on 127.0.0.1:8000, the gateway is the way in", "--host --port"),
+    ("SuperLink listens on 127.0.0.1:8000 behind the gateway", "--host --port"),
     ("use flower_insecure", "--insecure"),
     ("SuperLink has an internal certificate, the public one is the gateway's", _APPIO),
     ("use superlink_isolation", "--isolation"),
@@ -128,5 +128,5 @@ def argument_problems(arguments: Sequence[Any], program: Program, release: tuple
         elif not fits and release <= NEWEST:
             yield at, option, f"is not an option of {program.name}"
         elif fits and not (equals and program.free[fits[0]](value)):
-            problem = f"has a value that {program.name} does not take" if equals else "has no value: it is the next entry, or follows after ="
+            problem = f"has a value that {program.name} does not accept" if equals else "has no value: it is the next entry, or follows after ="
             yield at, option, problem

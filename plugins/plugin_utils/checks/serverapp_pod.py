@@ -45,7 +45,7 @@ def check(cluster: Cluster, spec: HubSpec, *, is_check: bool = False) -> Iterato
     try:
         active = restart_conditions.active_runs(runs.read_all(FlowerCLI(cluster, spec.namespace)))
     except ClusterError as error:
-        yield warning(f"{change}, and whether runs are active is not known: {error.message}")
+        yield warning(f"{change}, and active runs cannot be listed: {error.message}")
         return
     if active:
         words = (

@@ -84,38 +84,38 @@ def _separate(spec: Spec) -> bool:
 
 _RULES = (
     Rule("state", lambda spec: spec.get("state") == "absent",
-         "is for the role in playbooks of your own: remove the site with federated.flower.teardown, and take it out of the inventory"),
+         "is for your own playbooks with this role: remove the site with federated.flower.teardown, then from the inventory"),
     Rule("server_name", lambda spec: _insecure(spec) and spec.get("server_name"), "is a name in a certificate, but there is none: insecure is true"),
     Rule("superlink_cidrs", lambda spec: spec.get("connectivity") == SKUPPER and spec.get("superlink_cidrs"),
          "has no effect: SuperNodes call their site's Skupper router"),
-    Rule("mtls", lambda spec: _mtls(spec) and _insecure(spec), "has no meaning without TLS: insecure is true; set it to false"),
+    Rule("mtls", lambda spec: _mtls(spec) and _insecure(spec), "has no effect without TLS: insecure is true; set it to false"),
     Rule("mtls", lambda spec: _mtls(spec) and not _insecure(spec) and not _sidecar(spec),
          "needs the sidecar, which shows the client certificate: set supernode_sidecar to true, or this to false and superlink_client_certificates to "
          "optional"),
     Rule("bundle_directory", lambda spec: spec.get("delivery") == BUNDLE and not text(spec.get("bundle_directory")),
          "is not set: set flower_bundle_directory to the folder on the control node in which bundles are written"),
     Rule("insecure", lambda spec: spec.get("delivery") == BUNDLE and _insecure(spec),
-         "does not go together with flower_delivery: bundle, whose files the CA of the hub signs"),
+         "cannot be combined with flower_delivery: bundle, whose files the CA of the hub signs"),
     Rule("clientapp", lambda spec: _separate(spec) and _insecure(spec), "needs TLS between ClientApp and SuperNode: set flower_insecure to false"),
     Rule("clientapp", lambda spec: _separate(spec) and not _insecure(spec) and not _sidecar(spec),
          "needs the sidecar, to which ClientApps connect: set supernode_sidecar to true"),
     Rule(
         "clientapp_rollout",
         lambda spec: _separate(spec) and spec.get("delivery") == OCM and spec.get("clientapp_pace") != OCM_PACE and spec.get("clientapp_rollout"),
-        "has no meaning while the play paces: set supernode_clientapp_pace to ocm, or use flower_serial",
+        "has no effect with supernode_clientapp_pace: play: set supernode_clientapp_pace to ocm, or use flower_serial",
     ),
 )
 #: Of a pool with C(delivery), C(clientapp) of its site.
 _POOL_RULES = (
     Rule("replicas", lambda pool: pool.get("mode") == DAEMON_SET and pool.get("replicas") is not None,
-         "has no meaning for a DaemonSet, which has one pod per node"),
+         "has no effect on a DaemonSet, which has one pod per node"),
     Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and pool["delivery"] == OCM,
          "needs a key for each node, and Open Cluster Management does not list the nodes of a cluster: use a StatefulSet with "
          "topology_spread_constraints, or flower_delivery: direct"),
     Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and pool["delivery"] == BUNDLE,
-         "needs a key for each node, and the nodes of a site that gives no access are not known: use a StatefulSet with topology_spread_constraints"),
+         "needs a key for each node, and the nodes of a bundle site are unknown: use a StatefulSet with topology_spread_constraints"),
     Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and _separate(pool),
-         "does not go together with supernode_clientapp: workload: the node of a SuperNode is not known in advance. Use a StatefulSet, or set "
+         "cannot be combined with supernode_clientapp: workload: the node of a SuperNode is not known in advance. Use a StatefulSet, or set "
          "supernode_clientapp to pod"),
 )
 
@@ -143,7 +143,7 @@ def site_problems(spec: Spec) -> list[Problem]:
     found.apply(_RULES, spec)
     if spec.get("delivery") in (OCM, BUNDLE) and spec.get("connectivity") == SKUPPER:
         found.sentence(
-            f"{found.cluster}: flower_delivery: {spec['delivery']!r} does not go together with flower_connectivity: skupper: a site's part of a Skupper "
+            f"{found.cluster}: flower_delivery: {spec['delivery']!r} cannot be combined with flower_connectivity: skupper: a site's part of a Skupper "
             "network is created through its own API server. Set flower_connectivity to direct, so that its SuperNodes connect to the hub, or "
             "flower_delivery to direct"
         )
@@ -233,7 +233,7 @@ def _pool(found: Problems, site: SiteSpec, pool: PoolSpec, spec: Spec, index: in
     if not site.has_separate_clientapps or pool.is_daemon:
         return
     if not pool.is_process:
-        reason = "does not go together with supernode_clientapp: workload: ClientApps run in the SuperNode then. Set it to process"
+        reason = "cannot be combined with supernode_clientapp: workload: ClientApps run in the SuperNode then. Set it to process"
         found.add(f"{at if own.get('isolation') else ''}isolation", pool.isolation, reason)
     if is_right:
         name = clientapp.listener_service(pool.name, max(pool.replicas - 1, 0))
@@ -261,9 +261,9 @@ def render_problems(spec: SiteSpec) -> list[Problem]:
     found.address("superlink_address", spec.superlink_address)
     found.certificates("ca_bundle", spec.ca_bundle)
     if not spec.superlink_address:
-        found.add("superlink_address", "", "is not known: the hub publishes none yet, and none is given")
+        found.add("superlink_address", "", "is unknown: the hub does not publish it yet, and it is not set")
     if not spec.ca_bundle and not spec.insecure:
-        found.add("ca_bundle", "", "is not known: the hub publishes none yet, and none is given")
+        found.add("ca_bundle", "", "is unknown: the hub does not publish it yet, and it is not set")
     if not spec.client_certificate and spec.shows_certificate:
         found.add("mtls", spec.mtls, "needs a client certificate, and the hub has issued none yet")
     for index, pool in enumerate(spec.pools):

@@ -80,7 +80,7 @@ _INSTALL: Mapping[Any, Mapping[str, Check]] = {
         "operator_source_namespace": Problems.subdomain,
     },
 }
-_edge, _EDGE = flag("edge"), "does not go together with skupper_site_edge"
+_edge, _EDGE = flag("edge"), "cannot be combined with skupper_site_edge"
 _SITE_RULES = (
     Rule("ha", lambda spec: _edge(spec) and flag("ha")(spec), _EDGE),
     Rule("link_access", lambda spec: _edge(spec) and (text(spec.get("link_access")) or "none") != "none", _EDGE),

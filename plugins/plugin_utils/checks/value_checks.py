@@ -154,7 +154,7 @@ class Problems:
         elif number is not None and (number < low or (high is not None and number > high)):
             problem = f"is not between {low} and {high}" if high is not None else f"is below {low}"
         elif number is not None and number > MAX_NUMBER:
-            problem = f"is above {MAX_NUMBER}, the largest number that Kubernetes takes here"
+            problem = f"is above {MAX_NUMBER}, the largest number that Kubernetes accepts here"
         if problem:
             self.add(variable, value, problem)
         return not problem
@@ -193,7 +193,7 @@ class Problems:
     def image(self, variable: str, value: Any) -> None:
         """A reference of an image, as container runtimes read it; "not set" is right."""
         if value and not (isinstance(value, str) and IMAGE.fullmatch(value)):
-            problem = "is not a reference of an image: [host[:port]/]path[:tag][@sha256:digest], the path in lower case, without https:// and blanks"
+            problem = "is not a reference of an image: [host[:port]/]path[:tag][@sha256:digest], the path in lower case, without https:// and spaces"
             self.add(variable, value, problem)
 
     def mapping(self, variable: str, value: Any) -> bool:
@@ -226,7 +226,7 @@ class Problems:
             return
         size = sum(len((text(key) + text(entry)).encode("utf-8", "replace")) for key, entry in (value or {}).items())
         if size > MAX_ANNOTATIONS:
-            self.add(variable, Shape(value), f"has {size} bytes; Kubernetes takes {MAX_ANNOTATIONS} of all annotations together")
+            self.add(variable, Shape(value), f"has {size} bytes; Kubernetes accepts {MAX_ANNOTATIONS} of all annotations together")
         for key, entry in (value or {}).items():
             head, slash, name = text(key).rpartition("/")
             if len(name) > 63 or not NAME.fullmatch(name) or (slash and not SUBDOMAIN.fullmatch(head)):
@@ -250,9 +250,9 @@ class Problems:
         with contextlib.suppress(ValueError):
             host = split_address(given)[0]
         if "@" in given:
-            self.add(variable, Shape(value), 'contains credentials or another @; Flower takes "host:port"')
+            self.add(variable, Shape(value), 'contains credentials or another @; Flower accepts "host:port"')
         elif "://" in given:
-            self.add(variable, value, 'is a URL; Flower takes "host:port"')
+            self.add(variable, value, 'is a URL; Flower accepts "host:port"')
         elif given and not host:
             self.add(variable, value, 'is not "host:port" (an IPv6 address needs brackets)')
         elif given and not is_host(host):

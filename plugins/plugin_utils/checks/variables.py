@@ -42,7 +42,7 @@ _REPORT = "images are asked when a run is submitted, and pods report no packages
 # Variables that earlier releases had -> why there are none any more, and what to do instead.
 REMOVED = dict.fromkeys(("flower_backup_outputs", "flower_restore_outputs", "flower_standby_outputs"), _OUTPUTS) | dict.fromkeys(
     ("flower_packages_report", "supernode_packages_report"), _REPORT
-) | {"flower_plan_hours": "a plan is compared with the changes that are due, and does not become too old"}
+) | {"flower_plan_hours": "a plan is compared with the changes that are due, and does not expire"}
 
 # Variables of rulebooks, connections and of plugins alone. Those of playbooks are read from these, those of roles, and those from which roles take
 # defaults, from the roles' defaults.

@@ -129,7 +129,7 @@ class Admission:
             record = records.get(site)
             if record is None and (denying or site not in denials):
                 known = ", ".join(sorted(records)) or "none"
-                faults.append(f"site: the ledger on {self.hub.name} has no site '{site}'. It has: {known}. Names are those of the inventory.")
+                faults.append(f"site: the ledger on {self.hub.name} has no site '{site}'. It has: {known}. Use the inventory name.")
             elif not denying and isinstance(record, str):
                 faults.append(record)
             elif denying and asked == "none":
@@ -145,8 +145,8 @@ class Admission:
                 )
             elif denying and asked == "optional":
                 warnings.append(
-                    f"superlink_client_certificates is optional: {site} is refused as long as it presents its certificate, and "
-                    "could omit it. Set it to required."
+                    f"superlink_client_certificates is optional: {site} is refused as long as it presents its "
+                    "certificate, and can omit it. Set it to required."
                 )
         if faults:
             raise ClusterError("; ".join(faults))
@@ -180,6 +180,6 @@ def _refuse_others(denials: Mapping[str, Mapping[str, Any]], holder: str) -> Non
     if others:
         names = ", ".join(f"{site} ({why})" for site, why in others.items())
         raise ClusterError(
-            f"other runs or drills deny sites for a time: {names}. Wait for their end. If they are over, for example because their playbook was "
+            f"other runs or drills deny sites temporarily: {names}. Wait until they end. If they have ended, for example because their playbook was "
             f"killed, admit these sites: federated.flower.site_access -e '{json.dumps({'flower_site': list(others), 'flower_access': 'admitted'})}'"
         )

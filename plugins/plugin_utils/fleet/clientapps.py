@@ -60,7 +60,7 @@ def deploy_apps(rollout: Rollout) -> None:
             if name in mounting:
                 outcomes.fail(name, error.message)
             else:
-                outcomes[name].warnings.append(f"{name}: that its ClientApps have no datasets is not recorded at the hub: {error.message}")
+                outcomes[name].warnings.append(f"{name}: cannot record at the hub that its ClientApps have no datasets: {error.message}")
 
 
 def _apart(rollout: Rollout) -> list[str]:
@@ -76,7 +76,7 @@ def _refuse_other_pools(rollout: Rollout) -> None:
         found, unreadable = rollout.hub.ledger.read_sites() if chosen else ({}, {})
     except ClusterError as error:  # ClientApps themselves need nothing of the hub
         for name in chosen:
-            words = f"whether it has the SuperNodes of these ClientApps is not known: {error.message}"
+            words = f"cannot determine whether it has the SuperNodes of these ClientApps: {error.message}"
             rollout.outcomes[name].warnings.append(named_hosts(name, words))
         return
     for name in chosen:

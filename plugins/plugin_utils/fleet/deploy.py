@@ -232,7 +232,7 @@ class Rollout:
             ledger.change_nodes(updated)
         except ClusterError as error:
             for name in names:
-                words = named_hosts(name, f"its SuperNodes are not recorded at the hub, so runs that stay in a region do not know them: {error.message}")
+                words = named_hosts(name, f"cannot record its SuperNodes at the hub, so runs with flower_run_regions do not include them: {error.message}")
                 if words not in self.outcomes[name].warnings:
                     self.outcomes[name].warnings.append(words)
 
@@ -321,8 +321,8 @@ class Rollout:
             return
         if denied:  # not a fault, but it should be visible
             outcome.msg = (
-                f"{name} has been denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
-                f"{report['expected']} SuperNodes are not awaited. federated.flower.site_access with "
+                f"{name} has been denied since {denied['since']} ({denied['reason'] or 'no reason given'}): this "
+                f"run does not wait for its {report['expected']} SuperNodes. federated.flower.site_access with "
                 f"-e flower_site={name} -e flower_access=admitted admits it."
             )
             outcome.warnings.append(outcome.msg)
@@ -334,8 +334,8 @@ class Rollout:
             )
         if dead:
             raise ClusterError(
-                f"{len(dead)} SuperNode keys ({', '.join(dead)}) were registered before, and Flower never "
-                "takes a key twice. Run again: their SuperNodes get new keys."
+                f"{len(dead)} SuperNode keys ({', '.join(dead)}) were registered before, and Flower "
+                "never accepts a key twice. Run again: their SuperNodes get new keys."
             )
         fault, warning = ("", "") if denied else self.backends[name].connectivity_error()
         outcome.warnings += [named_hosts(name, warning)] if warning else []

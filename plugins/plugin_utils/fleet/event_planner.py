@@ -80,8 +80,8 @@ class Planner:
         for do in OF_SITES:
             if len(by_kind.get(do, [])) > self._most:
                 refused.append(
-                    f"{do} of {len(by_kind[do])} sites at once is not done, {self._most} are the most. The reason may be the hub, the network or "
-                    "a change for all: look at the report, and run federated.flower.site"
+                    f"{do} of {len(by_kind[do])} sites at once exceeds the maximum of {self._most}, and was not done. The cause may be the hub, "
+                    "the network or a change to all sites: check the report, and run federated.flower.site"
                 )
                 by_kind[do] = []
                 if not self._recent(Request(REPORT), now):

@@ -86,7 +86,7 @@ def parse_requests(payload: Any, alerts: Mapping[str, str], namespaces: Sequence
         What it asks for, and what is refused, each with its reason.
     """
     if not isinstance(payload, Mapping):
-        return [], [f"a message is not an object, but {shown_request(payload)}"]
+        return [], [f"a message must be a JSON object, not {shown_request(payload)}"]
     if isinstance(payload.get("alerts"), list):
         found = [_of_alert(alert, alerts, namespaces) for alert in payload["alerts"]]
     elif isinstance(kind := payload.get("type"), str) and kind in _TYPES:

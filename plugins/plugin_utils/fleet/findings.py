@@ -20,8 +20,8 @@ SITE = "ansible-playbook -i INVENTORY federated.flower.site"
 
 # What an API server says that answers, and does not let the control node read (Kubernetes, 403).
 _REFUSAL = " is forbidden: "
-_REFUSED = "Its API server answers, and the control node lacks the right that the message names: federated.flower.rbac writes all rights that it needs"
-_OUTPUTS_UNKNOWN = "If the SuperLink's pod is not ready, that is the cause; otherwise look at its log."
+_REFUSED = "The API server answers, but the identity of the control node lacks the right in the message. federated.flower.rbac generates all required rights"
+_OUTPUTS_UNKNOWN = "If the SuperLink's pod is not ready, that is the cause; otherwise check its log."
 _PULL = ("ErrImage", "ImagePull", "InvalidImageName", "RegistryUnavailable")
 # The gateway loads its files within two minutes, and Flower counts a SuperNode as online for a minute after its last heartbeat.
 _DENIED = datetime.timedelta(minutes=3)
@@ -110,13 +110,13 @@ def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.da
     elif not hub["deployed"]:
         found.problem(name, f"hub {name}: no SuperLink is deployed", f"Deploy it: {SITE}")
     if hub["trouble"]:
-        found.problem(name, f"hub {name}: {hub['trouble']}", f"Correct what the message names, then run {SITE} --limit flower_hub")
+        found.problem(name, f"hub {name}: {hub['trouble']}", f"Correct the fault in the message, then run {SITE} --limit flower_hub")
     certificate = hub["certificate"]
     if certificate.get("fault"):
         found.problem(
             name,
             f"hub {name}: sites refuse the gateway's certificate: {certificate['fault']}; federated.flower.site resolves it, or reports the remedy",
-            f"{SITE} issues another one, or says what to correct",
+            f"{SITE} issues another one, or reports the remedy",
         )
     elif ends_soon(certificate, now):
         found.warning(name, f"hub {name}: the gateway's certificate ends on {certificate['not_after'][:16]}", _renew(""))
@@ -124,13 +124,13 @@ def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.da
     if ends_soon(ca, now):
         found.warning(
             name,
-            f"hub {name}: the CA of the gateway's certificate, {ca['subject']}, ends on {ca['not_after'][:16]}: no site connects after that",
-            "ansible-playbook -i INVENTORY federated.flower.rotate_certs replaces the federation's own CA. For another one, the guide on certificates has "
-            "the steps: Changing the CA",
+            f"hub {name}: the CA of the gateway's certificate, {ca['subject']}, ends on {ca['not_after'][:16]}: no site can connect after that",
+            "ansible-playbook -i INVENTORY federated.flower.rotate_certs replaces the federation's own CA. For a CA of your own, see the guide "
+            "on certificates: Changing the CA",
         )
     outputs = hub.get("outputs") or {}
     if outputs.get("error"):
-        found.problem(name, f"hub {name}: the free space for outputs of runs is not known: {outputs['error']}", _OUTPUTS_UNKNOWN)
+        found.problem(name, f"hub {name}: the free space for outputs of runs is unknown: {outputs['error']}", _OUTPUTS_UNKNOWN)
     elif outputs and outputs["free"] < outputs["min_free"]:
         remedy = "Delete outputs (federated.flower.outputs -e flower_outputs=prune), or set superlink_outputs_size to more"
         text = (
@@ -140,7 +140,7 @@ def add_hub(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.da
         found.problem(name, text, remedy)
     again = "Upload them, or read why it fails: federated.flower.outputs -e flower_outputs=upload"
     if outputs.get("bucket_error"):
-        found.warning(name, f"hub {name}: whether outputs of runs are in object storage is not known: {outputs['bucket_error']}", again)
+        found.warning(name, f"hub {name}: cannot determine whether outputs of runs are in object storage: {outputs['bucket_error']}", again)
     elif waiting := outputs.get("not_uploaded"):
         found.warning(name, f"hub {name}: the outputs of {counted(len(waiting), 'finished run')} are not in {outputs['bucket']}", again)
     if stale := (hub.get("lease") or {}).get("ended"):
@@ -152,7 +152,7 @@ def add_nameless(name: str, hub: Mapping[str, Any], sites: Sequence[Mapping[str,
     """Findings about SuperNodes without keys, which are known by their number alone."""
     online = sum(node["status"] == "online" for node in hub["nodes"].values())
     wanted = sum(pool["desired"] or 0 for site in sites for pool in site["pools"])
-    text = f"hub {name}: {online} SuperNodes are online; without node authentication (flower_insecure) it is not known of which site"
+    text = f"hub {name}: {online} SuperNodes are online; without node authentication (flower_insecure) their sites are unknown"
     remedy = "The logs of the SuperNodes say whether they are connected. With flower_insecure: false each has a key"
     if online < wanted:
         found.problem(name, f"{text}, and these sites have {wanted}", remedy)
@@ -170,13 +170,13 @@ def add_runs(runs: Sequence[Mapping[str, Any]], found: Findings, now: datetime.d
     waiting = [run for run in active if (since := formats.moment(run.get("pending-at"))) and now - since > _WAITS]
     if waiting and all(run["status"] in ("pending", "starting") for run in active):
         run = min(waiting, key=lambda run: str(run["pending-at"]))
-        remedy = "The ServerApp accepts no runs: its log says why (pod serverapp-0, container superexec), and whether its pod is ready is shown above"
-        found.warning("", f"{named(run)} is {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active", remedy)
+        remedy = "The ServerApp accepts no runs. Check the log of pod serverapp-0, container superexec; whether the pod is ready is shown above"
+        found.warning("", f"{named(run)} has been {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active", remedy)
     ended = [run for run in runs if str(run.get("status", "")).startswith("finished")]
     last = max(ended, key=lambda run: str(run.get("finished-at") or ""), default=None)
     if last is not None and last["status"] == "finished:failed":
         details = " ".join(str(last.get("status-details") or "").split())
-        remedy = f"Its log says why: ansible-playbook -i INVENTORY federated.flower.runs -e flower_runs=logs -e flower_run_id={last['run-id']}"
+        remedy = f"Check its log: ansible-playbook -i INVENTORY federated.flower.runs -e flower_runs=logs -e flower_run_id={last['run-id']}"
         found.warning("", f"{named(last)} failed{f': {details}' if details and details != 'N/A' else ''}", remedy)
 
 
@@ -185,7 +185,7 @@ def add_schedules(schedules: Sequence[Mapping[str, Any]], found: Findings) -> No
     for one in schedules:
         status = one["last"].get("status", "")
         if status not in ("", "completed", "skipped", "running", "pending"):
-            remedy = "The line of the schedule says why. Start a run by hand (federated.flower.run), or wait for its next time"
+            remedy = "The line of the schedule shows the cause. Start a run by hand (federated.flower.run), or wait for its next time"
             found.warning("", f"schedule {one['name']}: its last run is {status}", remedy)
 
 
@@ -200,10 +200,10 @@ def add_site(
         return
     live = {item["pool"] for item in site["workloads"]}
     if record.get("fault"):
-        found.problem(name, f"{name}: {record['fault']}", f"Run {SITE}: it says how to recreate the record")
+        found.problem(name, f"{name}: {record['fault']}", f"Run {SITE}: it reports how to recreate the record")
     if has_answered(hub) and live and name not in hub["sites"]:
-        text = f"{name}: its SuperNodes are deployed, and the ledger has no record of them: which of those at the SuperLink are theirs is not known"
-        remedy = f"{SITE} makes new keys for them, and keeps their partitions. Unregister only what this report then still does not know"
+        text = f"{name}: its SuperNodes are deployed, and the ledger has no record of them, so their registrations at the SuperLink cannot be identified"
+        remedy = f"{SITE} creates new keys for them and keeps their partitions. Afterwards, unregister only the nodes that this report still lists as unknown"
         found.problem(name, text, remedy)
     deploy = f"Deploy them: {SITE} --limit {name}"
     if not site["reachable"]:
@@ -242,8 +242,8 @@ def add_site(
             text = f"{name}: {pool['online']} of {pool['wanted']} SuperNodes of pool {pool['name']} are online"
             if few == STATEFUL_SET:
                 again = f"{SITE} --limit {name} deploys all of them again, or unregisters what the inventory no longer has."
-                remedy = f"It was scaled by hand: ask who did it. {again}"
-                found.problem(name, f"{text}, and its StatefulSet wants {pool['desired']}", remedy)
+                remedy = f"It was scaled manually: find out who did it. {again}"
+                found.problem(name, f"{text}, and its StatefulSet has {pool['desired']} replicas", remedy)
             else:
                 found.problem(name, text, _nodes_offline(name, is_reached=not (bundle or site.get("ocm"))))
         if few == DAEMON_SET:
@@ -251,7 +251,7 @@ def add_site(
             found.warning(name, text, f"If these nodes do not come back, {SITE} --limit {name} unregisters their SuperNodes.")
         if pool["version"] and hub["version"] and pool["version"] != hub["version"] and not hub.get("upgrade"):
             text = f"{name}: pool {pool['name']} runs Flower {pool['version']}, the hub {hub['version']}"
-            remedy = f"ansible-playbook -i INVENTORY federated.flower.upgrade brings all sites to the hub's release; {SITE} --limit {name} brings this one."
+            remedy = f"ansible-playbook -i INVENTORY federated.flower.upgrade upgrades all sites to the hub's release; {SITE} --limit {name} upgrades this one."
             found.warning(name, text, remedy)
     client = shown["certificate"]
     end = formats.moment(client.get("not_after") or "")
@@ -286,7 +286,7 @@ def _site_pods(site: str, trouble: str) -> str:
     if f"{TUNNEL} runs but is not ready" in trouble:
         asked = f"kubectl exec NAME_OF_THE_POD -c {TUNNEL} -- sh {TUNNEL_PROGRAM} check"
         return f"The HTTP proxy of {site} blocks the connection to the hub. Its answer: {asked}. Correct supernode_http_proxy, or the proxy"
-    return f"Correct what the message names, in the variables of {site} or in its cluster, then run {SITE} --limit {site}"
+    return f"Correct the fault in the message, in the variables of {site} or in its cluster, then run {SITE} --limit {site}"
 
 
 def _nodes_offline(site: str, *, is_reached: bool) -> str:

@@ -155,8 +155,8 @@ def _headline(report: Mapping[str, Any]) -> str:
     state += f", {counted(later, 'warning')}" if later else ""
     unknown = len(report["sites"]) - asked
     if unknown and not asked:
-        return f"{state}, it is not known how many SuperNodes of {counted(unknown, 'site')} are online"
-    words = f", of {unknown} more it is not known" if unknown else ""
+        return f"{state}, the number of online SuperNodes is unknown for {counted(unknown, 'site')}"
+    words = f", unknown for {unknown} more" if unknown else ""
     return f"{state}, {counted(online, 'SuperNode')} of {counted(asked, 'site')} {'is' if online == 1 else 'are'} online{words}"
 
 

@@ -38,7 +38,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     rows += [(name, "", "", "", "", "", "", "", "not in the inventory") for name in report["forgotten"]]
     lines = formats.columns([_COLUMNS, *(tuple(map(str, row)) for row in rows)])
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
-    known = f"{hub['partitions']} partitions, {len(active)} active runs" if hub["asked"] else "whether runs are active is not known"
+    known = f"{hub['partitions']} partitions, {len(active)} active runs" if hub["asked"] else "active runs unknown"
     named = f"federation {hub['federation']}, " if hub.get("federation") else ""
     lines.append(f"{named}address {hub['address'] or 'unknown'}, {known}")
     lease, outputs = hub.get("lease") or {}, hub.get("outputs") or {}

@@ -113,7 +113,7 @@ def faults(hub: str, hub_pair: Pair, sites: Mapping[str, Pair], by_hand: Collect
             found.append(f"{site}: {fault}")
         elif known_releases.is_older(version, runs):
             whose = "which its last bundle has" if site in by_hand else "which its SuperNodes run"
-            found.append(f"{site}: flower_version: {version} is older than {runs}, {whose}; an upgrade does not go back. Set {runs} or later")
+            found.append(f"{site}: flower_version: {version} is older than {runs}, {whose}; downgrades are not supported. Set {runs} or later")
     return found
 
 

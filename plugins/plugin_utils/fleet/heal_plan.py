@@ -109,8 +109,8 @@ def plan(hub: Hub, pods: Mapping[str, Sequence[Object] | None], now: datetime.da
     down = [site for site in serving if len(away.get(site, ())) == len(restart_conditions.expected_keys(hub.records[site]))]
     if len(serving) > 1 and down == serving:
         found.fault = (
-            f"the SuperNodes of all {len(serving)} sites are offline, so the cause is at the hub or on the way to it, and no restart "
-            "helps: look at the SuperLink's pod, its gateway and its address"
+            f"the SuperNodes of all {len(serving)} sites are offline, so the cause is at the hub or on the path to it, and a "
+            "restart does not help: check the SuperLink's pod, its gateway and its address"
         )
     elif away and hub.since is not None and now - hub.since < after:
         seconds = (now - hub.since).total_seconds()
@@ -151,13 +151,13 @@ def _judged(
     left = formats.moment(hub.nodes.get(node, {}).get("offline-at"))
     since = max(ready, left) if ready and left else ready or now
     seconds = max((now - since).total_seconds(), 0)
-    why, verdict = f"its pod is ready, and it is {status} at the SuperLink for {seconds:.0f} s", _RESTART
+    why, verdict = f"its pod is ready, and it has been {status} at the SuperLink for {seconds:.0f} s", _RESTART
     if status not in ("offline", "registered"):
-        why, verdict = f"it is {status}, so its key is useless: run site.yml", _GIVE_UP
+        why, verdict = f"it is {status}, so its key is no longer valid: run site.yml", _GIVE_UP
     elif pods is None:
-        why, verdict = f"it is {status}, and its pods cannot be reached from here: restart its pod in its cluster", _GIVE_UP
+        why, verdict = f"it is {status}, and its pods cannot be reached from the control node: restart its pod in its cluster", _GIVE_UP
     elif not own:
-        why, verdict = f"it is {status} and has no pod: is its pool smaller, or its node gone? site.yml says", _WAIT
+        why, verdict = f"it is {status} and has no pod: its pool may be smaller, or its node deleted. Run site.yml", _WAIT
     elif pod["metadata"].get("deletionTimestamp") or ready is None:
         why, verdict = f"it is {status} and its pod is not ready: {pod_health.describe(pod)}", _WAIT
     elif now - since < after:
@@ -165,8 +165,8 @@ def _judged(
     elif len(tries) >= TRIES:
         where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         why, verdict = (
-            f"it is {status}, and {TRIES} restarts since {tries[0].isoformat()} did not help: look at the log of pod {where}, at the way "
-            "from its cluster to the hub, and with status.yml at its certificate"
+            f"it is {status}, and {TRIES} restarts since {tries[0].isoformat()} did not help: check the log of pod {where}, the "
+            "connection from its cluster to the hub, and its certificate (status.yml)"
         ), _GIVE_UP
     elif now < due:
         why, verdict = f"restart {len(tries)} did not help; the next one is due at {due.isoformat()}", _WAIT
@@ -194,7 +194,7 @@ def _whole_site(record: Mapping[str, Any], now: datetime.datetime) -> str:
     due = last + PAUSES[min(max(map(len, tried)), len(PAUSES)) - 1]
     if now >= due:
         return ""
-    return f"no SuperNode of the site is online and a restart did not help: it may be cut off; the next one is due at {due.isoformat()}"
+    return f"no SuperNode of the site is online and a restart did not help: it may be disconnected; the next one is due at {due.isoformat()}"
 
 
 def with_restart(record: Mapping[str, Any], nodes: Sequence[str], now: str) -> records.Record:

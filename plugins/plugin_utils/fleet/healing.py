@@ -216,7 +216,7 @@ class Healer:
             result["fault"] = error.message
             for name in todo:
                 left[name] = [open_batches[name].lost if name in open_batches else [], *left.get(name, [])]
-                leave(name, "whether it is online is not known, since the SuperLink did not answer")
+                leave(name, "whether it is online is unknown, because the SuperLink did not answer")
         for kind in ("healed", "waiting"):
             result[kind].sort(key=lambda one: str(one["site"]))
 

@@ -83,10 +83,10 @@ def deploy(
         words, is_new = "", False
         if renew and keys.keys:
             restarted = _restart(backend, site, keys.keys, outcome)
-            words = f"{len(restarted)} SuperNodes {'would restart' if run.check else 'restarted'} with their new keys: unregister their former nodes. "
+            words = f"{len(restarted)} SuperNodes {'would restart' if run.check else 'restarted'} with their new keys: unregister their previous nodes. "
             if is_new := not restarted:
                 keys = _make_keys(run, backend, site, [key["fingerprint"] for key in keys.keys], outcomes)
-                words = "new keys were made, with which SuperNodes run once they are registered and rotate_certs has run again. "
+                words = "new keys were created. SuperNodes use them once they are registered and rotate_certs has run again. "
         if keys.extra and not run.check:
             backend.drop_keys(keys.extra)
         outcome.changed |= bool(keys.extra) | _write_keys(site, keys.keys, check=run.check)

@@ -123,7 +123,7 @@ def allocate(
         verb = "use" if len(outcome.stale) > 1 else "uses"
         warnings.append(
             f"{', '.join(outcome.stale)} still {verb} fewer than the fleet's {outcome.book['partitions']} "
-            "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
+            "partitions, because changing the number restarts their pods; to change it, set -e flower_repartition=true"
         )
     return result
 
@@ -184,9 +184,9 @@ def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) 
     """Site -> why it is not deployed: what it has in its former namespace, by the ledger's records, would stay there. C(places): see there."""
     former = {site: records.former_namespace(found.get(site, {}), DIRECT, namespace) for site, namespace in places.items()}
     return {
-        site: f"it is deployed in namespace {was} so far. Nothing would be deleted there, and its SuperNodes, which the hub refuses then, would restart "
-        f"without end and keep their GPUs. Remove it first: federated.flower.teardown --limit {site} -e supernode_namespace={was} -e flower_teardown=true. "
-        f"If nothing is left there: --limit {site} -e flower_claim_sites=true deploys it in the new one."
+        site: f"it is currently deployed in namespace {was}. Nothing would be deleted there, and its SuperNodes, which the hub would then refuse, "
+        "would restart forever and keep their GPUs. Remove it first: federated.flower.teardown "
+        f"--limit {site} -e supernode_namespace={was} -e flower_teardown=true. If that namespace is empty: --limit {site} -e flower_claim_sites=true deploys it in the new one."
         for site, was in former.items()
         if was
     }

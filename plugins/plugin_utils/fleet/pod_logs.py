@@ -115,7 +115,7 @@ class Reader:
                 self._note(f"pod {pod_health.describe(pod)}")
             for name, restarts in started.items():
                 if self._left <= 0 or time.monotonic() > deadline:
-                    self._note(f"its logs are not read to their end, since they take more than {_MOST >> 20} MiB or {_SECONDS} s: ask for fewer lines")
+                    self._note(f"its logs are not read completely, because they take more than {_MOST >> 20} MiB or {_SECONDS} s: ask for fewer lines")
                     return found
                 found += self._container(pod["metadata"], name, restarts)
         self._begun = True

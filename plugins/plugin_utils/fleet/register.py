@@ -187,8 +187,8 @@ class Registry:
         todo = [(name, key) for name, record in merged.items() for key in records.unregistered(record, nodes)]
         for name, count in Counter(name for name, key in todo if merged[name]["keys"][key]["node_id"]).items():
             words = (
-                f"the SuperLink does not know {count} of its SuperNodes any more, and they are registered again: its database is new, or older than the "
-                "ledger. If that was not intended, the runs of before are only in a backup (federated.flower.restore)"
+                f"the SuperLink does not know {count} of its SuperNodes any more, and they are registered again: its database is new, or "
+                "older than the ledger. If that was not intended, earlier runs are only in a backup (federated.flower.restore)"
             )
             outcomes[name].warnings.append(named_hosts(name, words))
         keys = [merged[name]["keys"][key] for name, key in todo]

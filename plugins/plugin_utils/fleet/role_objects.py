@@ -82,7 +82,7 @@ def subject_problems(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> li
         for number, entry in enumerate(_entries(entries)):
             _subject(found, variable if single else f"{variable}[{number}]", entry)
     if settings.get("scientists") and not settings.get("scientist_ways"):
-        found.add("scientist_ways", settings.get("scientist_ways"), f"leaves scientists no access; select from {', '.join(WAYS)}")
+        found.add("scientist_ways", settings.get("scientist_ways"), f"gives data scientists no access; select from {', '.join(WAYS)}")
     return found.found
 
 
@@ -122,7 +122,7 @@ def _subject(found: Problems, at: str, entry: Any) -> None:
         if account:
             found.label(f"{at}.namespace", entry["namespace"])
         else:
-            found.add(f"{at}.namespace", entry["namespace"], f"means nothing for a {entry['kind']}")
+            found.add(f"{at}.namespace", entry["namespace"], f"does not apply to a {entry['kind']}")
 
 
 def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Object]:

@@ -168,8 +168,8 @@ class Store:
         if item is None:
             return {}
         text = (
-            f"ConfigMap {self.namespace}/{NAME} on {self.cluster.name} cannot be read. It keeps what ran before an upgrade. Restore it, or delete it: "
-            "then an upgrade takes what runs now for what ran before."
+            f"ConfigMap {self.namespace}/{NAME} on {self.cluster.name} cannot be read. It records the versions before an upgrade. Restore it, or delete it; "
+            "after that, an upgrade treats the current versions as the previous ones."
         )
         with foreign_data.expect_shape(ClusterError(text)):
             found = foreign_data.read_json(item["data"][_KEY])

@@ -69,7 +69,7 @@ class Hub:
         release = former["version"]
         if not self.error:
             why = f"the SuperLink runs {wanted}, and these SuperNodes, which were online before, are not online: {', '.join(self.offline)}"
-            again = "Look at federated.flower.status, then run federated.flower.upgrade again: it continues with the sites."
+            again = "Check federated.flower.status, then run federated.flower.upgrade again: it continues with the sites."
         elif not self.changes or not former["workloads"]:
             why = f"the hub is not ready: {self.error}"
         elif unreadable := self.unreadable_since(former):
@@ -78,7 +78,7 @@ class Hub:
                 f"been, so its database may have the format of {unreadable}, which {release} cannot open"
             )
             lost = "this cannot be undone: no backup was written (flower_upgrade_backup)"
-            rest = f"go back with the backup {record['backup']} and federated.flower.restore; runs since then are lost with it"
+            rest = f"restore the backup {record['backup']} (federated.flower.restore); later runs are lost"
             again += f" Otherwise: {lost if record['backup'] in ('', WAIVED) else rest}."
         elif rollback_error:
             why = f"{self.error}. It was rolled back to {release}, and is not healthy: {rollback_error}"
@@ -133,7 +133,7 @@ class UpgradeRun:
                 "flower_backup_directory and flower_backup_recipients, or upgrade without one: -e flower_upgrade_backup=false"
             )
         if error and not hub.begun:
-            found.append(f"{host}: the SuperLink does not answer, so nothing is known of runs: {error} Repair it with federated.flower.site first")
+            found.append(f"{host}: the SuperLink does not answer, so runs cannot be listed: {error} Repair it with federated.flower.site first")
         return found
 
     def too_many_failed(self, number: int) -> bool:
@@ -168,7 +168,7 @@ class UpgradeRun:
         untouched = ", ".join(site for later in self.waves[number if has_begun else number - 1 :] for site in later)
         rest = f" Not touched: {untouched}." if untouched else ""
         return (
-            f"wave {number} of {len(self.waves)} {'failed, and the upgrade stops' if has_begun else 'does not begin'}: {words}{rest} {_AGAIN}: it continues "
+            f"wave {number} of {len(self.waves)} {'failed, and the upgrade stops' if has_begun else 'does not start'}: {words}{rest} {_AGAIN}: it continues "
             f"with this wave. flower_upgrade_max_failed ({self.most_failed}) is the number of sites that may fail."
         )
 
@@ -178,4 +178,4 @@ class UpgradeRun:
         version = self.hub.wanted["version"]
         if not self.failed:
             return f"the upgrade to {version} is complete"
-        return f"the hub runs {version}; {', '.join(self.failed)} does not. Correct what is reported of them, and run federated.flower.upgrade again"
+        return f"the hub runs {version}; {', '.join(self.failed)} does not. Correct the reported faults, and run federated.flower.upgrade again"

@@ -132,7 +132,8 @@ def load(path: str | os.PathLike[str]) -> App:
         packed = sum(len(zlib.compress(content)) for content in files.values())
         if packed > FAB_LIMIT:
             sizes = {name: len(content) for name, content in files.items()}
-            raise _too_big(where.absolute(), sizes, f"{packed / 2**20:.1f} MiB packed, Flower takes 10 MiB", f"fab-exclude in [tool.flwr.app] or {GITIGNORE}")
+            why = f"{packed / 2**20:.1f} MiB packed, Flower accepts at most 10 MiB"
+            raise _too_big(where.absolute(), sizes, why, f"fab-exclude in [tool.flwr.app] or {GITIGNORE}")
     faults, notes = app_checks.check_code(files, project)
     if faults:
         raise FlowerError(
@@ -141,7 +142,7 @@ def load(path: str | os.PathLike[str]) -> App:
         )
     dependencies = project["project"].get("dependencies", [])
     if not isinstance(dependencies, list) or not all(isinstance(one, str) for one in dependencies):
-        raise FlowerError(f"the app {where.absolute()}: [project] dependencies in {PROJECT} is not a list of texts: {dependencies!r}")
+        raise FlowerError(f"the app {where.absolute()}: [project] dependencies in {PROJECT} is not a list of strings: {dependencies!r}")
     return App(
         name=f"{app['publisher']}/{project['project']['name']}",
         version=str(project["project"]["version"]),
@@ -258,7 +259,7 @@ def flatten(table: Mapping[str, Any], parent: str = "") -> dict[str, Any]:
 
 
 def _too_big(where: Path, sizes: Mapping[str, int], why: str, rules: str) -> FlowerError:
-    return FlowerError(f"the app {where} is too big: {why}. Largest files: {_largest(sizes, 3)}. An app is code. {_DATA}, or leave files out with {rules}.")
+    return FlowerError(f"the app {where} is too large: {why}. Largest files: {_largest(sizes, 3)}. An app is code. {_DATA}, or leave files out with {rules}.")
 
 
 def _largest(found: Mapping[str, int], most: int) -> str:

@@ -5,7 +5,7 @@
 """The bucket to which the hub uploads outputs of runs, and from which it copies inputs: rclone in a container beside the reader of outputs.
 
 The outputs of the run ID have the keys C(PREFIX/ID/FILE). C(PREFIX/ID/flower-outputs.json) has the run and the SHA-256 of each file. It is written
-last, so a run that has it is there completely. Nothing is overwritten or deleted: rclone refuses to change an object (C(--immutable)), and the server
+last, so a run that has it is complete. Nothing is overwritten or deleted: rclone refuses to change an object (C(--immutable)), and the server
 one that appears meanwhile (C(If-None-Match)), if it knows that header.
 """
 
@@ -120,7 +120,7 @@ class Bucket:
             self._rclone(words, names, seconds=_LONG, silence=SILENCE)
         there = self.files(place)
         if lost := [path for path, size in contents.sizes.items() if there.get(path) != size]:
-            raise FlowerError(f"{place}{shown(lost[0])} is not there, or has another size, after the upload. Something else writes there, or to the outputs")
+            raise FlowerError(f"{place}{shown(lost[0])} is missing or has a different size after the upload. Something else writes there, or to the outputs")
         after = self.reader.contents(run_id).files
         if changed := [path for path, one in contents.files.items() if path not in after or after[path][:2] != one[:2]]:
             raise FlowerError(
@@ -154,7 +154,7 @@ class Bucket:
         return result.rc, result.stdout
 
     def _strange(self) -> FlowerError:
-        return FlowerError(f"rclone in container {OUTPUTS_S3} on {self.reader.cluster.name} gave an answer that is none; see who has changed the container")
+        return FlowerError(f"rclone in container {OUTPUTS_S3} on {self.reader.cluster.name} returned an invalid answer; find out who changed the container")
 
 
 def _remote(place: str) -> str:

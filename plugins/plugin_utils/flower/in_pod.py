@@ -69,7 +69,7 @@ class Output:
             found = list(map(foreign_data.read_json, self.answers))
             if all(isinstance(one, dict) for one in found) and count in (None, len(found)):
                 return found
-        raise ClusterError(f"{self.where}: a program gave an answer that is none, or another number of them. See who has changed the container.")
+        raise ClusterError(f"{self.where}: a program returned an invalid answer, or an unexpected number of answers. Find out who changed the container.")
 
     def object(self) -> dict[str, Any]:
         """Its only answer. Raises as C(objects)."""

@@ -186,7 +186,7 @@ class Fetching:
         if self.changed and self._total - there + _SPARE > free:
             raise FlowerError(
                 f"the control node's disk has too little free space for these outputs: {readable(self._total - there)} are to be fetched, "
-                f"{readable(free)} are free in {self.directory}. Make room, or choose another directory"
+                f"{readable(free)} are free in {self.directory}. Free space, or choose another directory"
             )
         if self.changed and (gone := [path for path, one in self.contents.files.items() if not outputs_program.NAME.fullmatch(one.sha256)]):
             raise self._being_changed(f"{shown(gone[0])}: it cannot be read")
@@ -213,7 +213,7 @@ class Fetching:
 
     def _being_changed(self, what: str) -> FlowerError:
         return FlowerError(
-            f"outputs of run {self.run_id} are not what was listed a moment ago: {what}. Something is still writing to these outputs; fetch them "
+            f"outputs of run {self.run_id} changed since they were listed: {what}. Something is still writing to these outputs; fetch them "
             "again when it is done"
         )
 
@@ -242,7 +242,7 @@ class Fetching:
                         if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode):
                             why = f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}"
                 if why:
-                    raise FlowerError(f"{self.folder} {why}, so what is fetched could go elsewhere: delete that folder, or choose another directory")
+                    raise FlowerError(f"{self.folder} {why}, so files could be written to another location: delete that folder, or choose another directory")
                 if _DESCRIPTORS.is_dir():  # Linux: then it stays this very folder, also when someone renames it
                     self.files = _DESCRIPTORS / str(folder) / "files"
                 self.files.mkdir(exist_ok=True)
@@ -348,14 +348,14 @@ class Fetching:
             for folder, _folders, _names in os.walk(self.files, topdown=False):
                 _sync(folder)
             if os.path.lexists(self.target):
-                raise self._occupied("it appeared while they were fetched")
+                raise self._occupied("it was created while they were fetched")
             os.rename(self.files, self.target)
             _sync(self.directory)
             shutil.rmtree(self.folder)
 
     def _occupied(self, why: str) -> FlowerError:
         return FlowerError(
-            f"{self.target} exists and is not what the outputs are now: {why}. Nothing in it was changed. Move it away, or choose another "
+            f"{self.target} exists and differs from the current outputs: {why}. Nothing in it was changed. Move it, or choose another "
             "directory"
         )
 
@@ -372,7 +372,7 @@ class Fetching:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise FlowerError(
                     f"the disk of the control node is full: cannot {doing} in {self.directory}. What was fetched so far is in {self.folder}: "
-                    "make room and run this again to continue, or delete that folder"
+                    "free space and run this again to continue, or delete that folder"
                 ) from error
             where = f" ({error.filename})" if error.filename and not str(error.filename).startswith(str(_DESCRIPTORS)) else ""
             raise FlowerError(f"cannot {doing} in {self.directory}: {error.strerror or error}{where}") from error

@@ -129,7 +129,7 @@ class Contents:
 
 def expected(hub: str) -> AbstractContextManager[None]:
     """Refuse answers of another shape than a block expects."""
-    return foreign_data.expect_shape(FlowerError(f"the reader of outputs on {hub} gave an answer that is none; see who has changed its container"))
+    return foreign_data.expect_shape(FlowerError(f"the reader of outputs on {hub} returned an invalid answer; find out who changed its container"))
 
 
 def room_of(answer: Mapping[str, Any]) -> Room:
@@ -163,8 +163,8 @@ def parse_contents(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
             is_path = isinstance(path, str) and "\0" not in path and not any(part in ("", ".", "..") for part in path.split("/"))
             if not is_path or path in found.files or [*map(type, facts)] != [int, int, str] or size < 0:
                 raise FlowerError(
-                    f"the reader of outputs on {hub} named a file {shown(str(path))!r}, which no folder of a run can have. Nothing was "
-                    "fetched; see who has changed its container"
+                    f"the reader of outputs on {hub} named a file {shown(str(path))!r}, which no folder of a run can have. Nothing "
+                    "was fetched; find out who changed its container"
                 )
             if why := "its name is that of the list of what was fetched" if path == MANIFEST and "began" in head else unfit(path):
                 found.left_out[shown(path)] = why

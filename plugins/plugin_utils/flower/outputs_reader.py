@@ -185,7 +185,7 @@ class Reader:
         answers = self.ask({"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}, seconds=_SECONDS + 60 * len(wanted))
         with expected(self.cluster.name):
             faults = {str(one["name"]): str(one["fault"]) for one in answers}
-        return {one: faults.get(one, "the program did not report on it") for one in wanted if faults.get(one, "?")}
+        return {one: faults.get(one, "the program did not report a result for it") for one in wanted if faults.get(one, "?")}
 
     def _unusable(self, answer: Mapping[str, Any]) -> str:
         """Why the folder of inputs cannot be used, with the remedy."""
@@ -224,7 +224,7 @@ def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
         raise
     except ClusterError as error:  # a warning, since a run may need no outputs
         rights = " The playbook federated.flower.rbac gives data scientists the rights" if isinstance(error, Forbidden) else ""
-        return None, f"how much room is left for outputs is not known: {error.message}{rights}"
+        return None, f"the free space for outputs is unknown: {error.message}{rights}"
     if room.is_low:
         raise TooFull(
             f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the floor is "

@@ -141,11 +141,11 @@ def refuse_in_use(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]], i
     since = "after the oldest run that is not finished was submitted"
     if used := [one["run_id"] for one in listed if one["in_use"] and one["run_id"] in run_ids]:
         raise FlowerError(
-            f"outputs of run {', '.join(used)} may be in use: they were handed to another run (flower_run_resume) within the last hour, or {since}. "
+            f"outputs of run {', '.join(used)} may be in use: they were passed to another run (flower_run_resume) within the last hour, or {since}. "
             "Delete them when no run is active, and an hour has passed since"
         )
     if active := [one["name"] for one in listed_inputs if one["active"] and one["name"] in inputs]:
-        raise FlowerError(f"inputs {', '.join(active)} may be in use: they were handed to a run {since}. Delete them when no run is active")
+        raise FlowerError(f"inputs {', '.join(active)} may be in use: they were passed to a run {since}. Delete them when no run is active")
 
 
 def inputs_table(listed: Sequence[Mapping[str, Any]]) -> list[str]:

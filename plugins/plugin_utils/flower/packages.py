@@ -187,7 +187,7 @@ def _ask_site(site: str, access: SitePods | ClusterError, pools: Sequence[str], 
     try:
         if isinstance(access, ClusterError):
             raise access
-        with access.cluster, expect_shape(ClusterError("its API server gives answers of another form")):
+        with access.cluster, expect_shape(ClusterError("its API server returned unexpected answers")):
             return {f"{site}, pool {pool}": answer for pool, answer in ask_pools(access, pools, wanted).items()}
     except ClusterError as error:
         return {site: error}
@@ -245,7 +245,7 @@ def _ask(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str], wante
     if output.rc:
         raise ClusterError(f"the Python of pod {meta['name']} cannot list its packages: {output.stderr}")
     answer = output.object()
-    with expect_shape(ClusterError("its Python answers with something else than a list of packages")):
+    with expect_shape(ClusterError("its Python did not return a list of packages")):
         packages, environment = ({str(key): str(value) for key, value in answer[part].items()} for part in ("packages", "environment"))
     return [f"image {image}: {cleaned(one)}" for one in lacking(wanted, packages, environment)]
 

@@ -135,7 +135,7 @@ class Progress:
         if run.status == "pending" and report.others:
             words += f", behind {', '.join(map(named_run, report.others))}"
         if self._trouble:
-            words = f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
+            words = f"has not been readable for {duration(now - self._lost)}, retrying ({self._trouble}); last seen: {words}"
         elif self._waits and not run.finished:
             words += f", {self._waits}"
         elif run.status == "pending" and not report.others and now - self._start > _PATIENCE:

@@ -50,7 +50,7 @@ def check(wanted: Mapping[str, Any], defaults: Mapping[str, Any], app: str) -> d
         value = found[name] = convert_text(name, given, defaults[name])
         why = ""
         if not isinstance(value, (bool, int, float, str)):
-            why = f"a value is a text, a number or a boolean, not {type(value).__name__}"
+            why = f"a value must be a string, a number or a boolean, not {type(value).__name__}"
         elif isinstance(value, float) and not math.isfinite(value):
             why = f"{value} is not a finite number"
         elif isinstance(value, int) and not flower_toml.INT_MIN <= value <= flower_toml.INT_MAX:

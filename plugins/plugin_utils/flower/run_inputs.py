@@ -66,7 +66,7 @@ def read(app: App, config: Mapping[str, Any], resume: str, inputs: str, say: Cal
     for option, key, value in (("resume", RESUME_KEY, resume), ("inputs", INPUTS_KEY, inputs)):
         if value and not isinstance(app.defaults.get(key), str):
             raise FlowerError(
-                f'{option}: the app {app.name} cannot be handed anything, because its run config has no text {key!r}. Add {key} = "" to '
+                f'{option}: the app {app.name} accepts no inputs, because its run config has no string {key!r}. Add {key} = "" to '
                 "[tool.flwr.app.config] in its pyproject.toml, and read it in the ServerApp"
             )
         if value and config.get(key):
@@ -106,7 +106,7 @@ def provide(
         listed = outputs_table.entries(stored, list(known.values()))
         if not listed or not listed[0]["files"]:
             raise FlowerError(
-                f"nothing was submitted: run {run_id} has no outputs on {cli.cluster.name} to go on from (resume). Its app wrote nothing below "
+                f"nothing was submitted: run {run_id} has no outputs on {cli.cluster.name} to resume from (resume). Its app wrote nothing below "
                 f"$FLOWER_OUTPUTS_DIR/{run_id}, or they were deleted; federated.flower.outputs lists what is there"
             )
         found = result["resume"] = {name: listed[0][name] for name in ("run_id", "app", "version", "fab_hash", "status", "files", "size")}

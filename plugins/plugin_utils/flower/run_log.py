@@ -69,7 +69,7 @@ def describe_failed_replies(count: int, reasons: Mapping[str, str], homes: Mappi
     named = [f"{places[node]}: {why[:_LONGEST_REASON]}" for node, why in reasons.items()]
     more = f"; and {len(named) - _NAMED} more SuperNodes" if len(named) > _NAMED else ""
     last = f" The last error of each: {'; '.join(named[:_NAMED])}{more}" if named else ""
-    return f"answers of SuperNodes in its log that are errors: {count}. Flower's strategies go on without these SuperNodes.{last}"
+    return f"answers of SuperNodes in its log that are errors: {count}. Flower's strategies continue without these SuperNodes.{last}"
 
 
 def read_log(cli: FlowerCLI, run: Run) -> list[str]:

@@ -91,7 +91,7 @@ def known(cli: FlowerCLI, wanted: tuple[str, ...]) -> Regions:
         return Regions(wanted, *run_sites.read_places(cli))
     except Forbidden as error:
         raise FlowerError(
-            f"where the SuperNodes are is not known: {error.message} The playbook federated.flower.rbac gives data scientists the right to "
+            f"the regions of the SuperNodes are unknown: {error.message} The playbook federated.flower.rbac gives data scientists the right to "
             f"read ConfigMap {cli.namespace}/{NODES}"
         ) from error
 
@@ -140,7 +140,7 @@ class Border:
 
     Attributes:
         regions: as they were read last.
-        unseen: seconds of the run for which it was not known which SuperNodes were online, in gaps of more than a minute.
+        unseen: seconds of the run for which the online SuperNodes were unknown, in gaps of more than a minute.
     """
 
     def __init__(self, regions: Regions, again: Callable[[], Regions]) -> None:
@@ -167,7 +167,7 @@ class Border:
             self._all_known()
         elif report.online is None:
             if (unlisted := self._unknown_for()) >= _UNLISTED:
-                raise LeftRegion(f"the SuperLink has not listed its SuperNodes for {unlisted:.0f} s, so it is not known whether others came online")
+                raise LeftRegion(f"the SuperLink has not listed its SuperNodes for {unlisted:.0f} s, so others may have come online")
         elif others := self.outside(report.online_ids):
             wanted = ", ".join(self.regions.wanted)
             raise LeftRegion(f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}. The app may have addressed them")
@@ -208,7 +208,7 @@ class Border:
             is_late = self._unknown_for() >= _UNKNOWN
             if others := self.regions.outside(node for node in nodes if is_late or node in self.regions.homes):
                 return others
-            raise FlowerError(f"where SuperNodes are that came online is not known: {error.message}") from error
+            raise FlowerError(f"the regions of SuperNodes that came online are unknown: {error.message}") from error
         self._all_known()
         return found
 

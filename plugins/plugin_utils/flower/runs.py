@@ -30,7 +30,7 @@ _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
 _MEANINGS = {
     "No heartbeat received from the task": "The ServerApp's pod ended or restarted, or it or the hub was too slow to report to the SuperLink for a minute. "
     "See its restarts and whether memory ran out (kubectl describe pod; superlink_serverapp_resources)",
-    "Task failed with unknown error": "The ServerApp was ended from outside, such as by a restart of its pod (kubectl describe pod)",
+    "Task failed with unknown error": "The ServerApp was terminated from outside, for example by a restart of its pod (kubectl describe pod)",
 }
 _RESUME = "An app that writes checkpoints and declares the run config resume-run continues with -e flower_run_resume="
 
@@ -235,7 +235,7 @@ def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str, wai
     seen = run.status or "nothing"
     seen += " (no ServerApp process has started it: see the pod of serverapp)" if seen == "pending" else f" ({waits})" if waits else ""
     if trouble:
-        words = f"it is not known whether run {run.run_id} is over, after {seconds:g} s (wait_timeout); last seen: {seen}; the last read failed: "
+        words = f"cannot determine whether run {run.run_id} has ended, after {seconds:g} s (wait_timeout); last seen: {seen}; the last read failed: "
         words += f"{trouble.rstrip('.')}. It may still be running"
     else:
         words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {seen}. It is still running"

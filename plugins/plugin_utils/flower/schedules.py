@@ -30,7 +30,7 @@ def problem_of_name(name: str) -> str:
     """What is wrong with the name of a schedule; empty if nothing is."""
     if _NAME.fullmatch(name):
         return ""
-    return f"flower_schedule: {name!r} is not a name of 1 to {_LONGEST} small letters, digits and -, with a letter or digit at both ends"
+    return f"flower_schedule: {name!r} is not a name of 1 to {_LONGEST} lowercase letters, digits and -, with a letter or digit at both ends"
 
 
 def problems(settings: Mapping[str, Any]) -> list[str]:
@@ -47,7 +47,7 @@ def problems(settings: Mapping[str, Any]) -> list[str]:
         if not isinstance(settings[name], int) or not least <= settings[name] <= most:
             found.append(f"flower_schedule_{name}: {settings[name]!r} is not a number from {least} to {most}")
     if not found and not next(cron.times(cron.parse(settings["cron"]), cron.zone(settings["timezone"]), _now()), None):
-        found.append(f"flower_schedule_cron: {settings['cron']!r} never comes, such as 30 February")
+        found.append(f"flower_schedule_cron: {settings['cron']!r} never occurs, such as 30 February")
     return found
 
 

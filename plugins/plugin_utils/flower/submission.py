@@ -41,7 +41,7 @@ def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], N
         index = Ledger(hub, namespace, "", check=True).read_datasets()
     except Forbidden as error:
         raise FlowerError(
-            f"which sites have the datasets {', '.join(wanted)} is not known: {error.message} The playbook federated.flower.rbac gives data "
+            f"cannot determine which sites have the datasets {', '.join(wanted)}: {error.message} The playbook federated.flower.rbac gives data "
             f"scientists the right to read ConfigMap {namespace}/{DATASETS}"
         ) from error
     online = [node for node, facts in cli.nodes().items() if facts.get("status") == "online"]
@@ -52,7 +52,7 @@ def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], N
     missing = site_indexes.missing_datasets(index, wanted, online)
     if missing:
         # A reply is bound to the version that it answers.
-        doubts = [f"{one}: its reply to that version shows it (federated.flower.join)" for one in site_indexes.uncertain_datasets(index, wanted, online)]
+        doubts = [f"{one}: import its reply to that version (federated.flower.join)" for one in site_indexes.uncertain_datasets(index, wanted, online)]
         raise FlowerError(
             f"nothing was submitted, because SuperNodes that are online lack datasets: {'; '.join([*missing, *doubts])}. Give them the dataset "
             "(supernode_datasets) and run federated.flower.site, or leave it out of flower_run_datasets"

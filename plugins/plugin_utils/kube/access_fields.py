@@ -182,9 +182,9 @@ def user_fields(name: Any, user: Mapping[str, Any]) -> dict[str, Any]:
     plugin, provider = found.get("exec") or {}, found.get("auth-provider")
     login = "username" in found or "password" in found
     if login and "token" in found:
-        raise AuthError(f"{where} a 'token' and a 'username' or 'password': kubectl takes one of them only. Remove the other one.")
+        raise AuthError(f"{where} a 'token' and a 'username' or 'password': kubectl accepts only one of them. Remove the other one.")
     if plugin and provider:
-        raise AuthError(f"{where} 'exec' and 'auth-provider': kubectl takes one of them only. Remove the other one.")
+        raise AuthError(f"{where} 'exec' and 'auth-provider': kubectl accepts only one of them. Remove the other one.")
     if provider and provider.get("name") not in _PROVIDERS:
         raise AuthError(f"{where} the 'auth-provider' {provider.get('name')!r}, which is none of {', '.join(_PROVIDERS)}: use an exec plugin instead.")
     if plugin.get("interactiveMode") == "Always":

@@ -168,36 +168,36 @@ def explain(error: BaseException, where: str, through: str, host: str, timeout: 
         return (
             f"the certificate of {where}{through} is not trusted: {cause.verify_message}. "
             "Set the cluster's CA (ca_cert, or certificate-authority-data in the kubeconfig), "
-            "or check that the address is the right one."
+            "or check that the address is correct."
         )
     if isinstance(cause, ssl.SSLError):
         return (
             f"no TLS connection to {where}{through}: {one_line(cause)}. "
-            "Is the client certificate valid, and is this the port of the API server?"
+            "Check that the client certificate is valid, and that this is the port of the API server."
         )
     if isinstance(cause, socket.gaierror) or type(error).__name__ == "NameResolutionError":
         name = host if not through else f"{host} (or the proxy)"
         return f"the name {name} of {where}{through} cannot be resolved: {one_line(cause)}. Check the server address and DNS."
     if isinstance(cause, ConnectionRefusedError):
-        return f"{where}{through} refuses connections. Is it running, and are address and port right?"
+        return f"{where}{through} refuses connections. Check that it is running, and that its address and port are correct."
     timed_out = isinstance(error, (ConnectTimeoutError, ReadTimeoutError)) or isinstance(cause, TimeoutError)
     if timed_out and not (isinstance(error, NewConnectionError) and not isinstance(cause, TimeoutError)):
         if isinstance(error, ReadTimeoutError) or type(error).__name__ == "WebSocketTimeoutException":
             return (
-                f"{where}{through} accepted the connection and did not answer within {timeout:g} s. It, or what is before it, is slow or overloaded: run "
-                "again, or wait longer for each answer (flower_api_timeout, in seconds)."
+                f"{where}{through} accepted the connection and did not answer within {timeout:g} s. It, or a proxy on the path, is slow or "
+                "overloaded: run again, or wait longer for each answer (flower_api_timeout, in seconds)."
             )
-        return f"no connection from {where}{through}: time-out. Is there a route to it, and no firewall in between?"
+        return f"no connection from {where}{through}: timeout. Check the route to it and the firewalls on the path."
     if isinstance(error, ProtocolError) or isinstance(cause, ConnectionError):
         return (
-            f"{where}{through} closed the connection: {one_line(cause)}. Was the request done? Run again: it is safe."
+            f"{where}{through} closed the connection: {one_line(cause)}. The request may have been processed. It is safe to run again."
         )
     if isinstance(error, ProxyError) or "Tunnel connection failed" in str(cause):
         return f"{where} cannot be reached{through}: {one_line(cause)}. Check proxy, proxy_headers and no_proxy."
     why = (cause.strerror if isinstance(cause, OSError) else None) or one_line(cause)
     return (
-        f"{where}{through} cannot be reached: {why}. Is there a route from this machine to it, and is the address (flower_context, flower_kubeconfig or "
-        "flower_auth) the right one?"
+        f"{where}{through} cannot be reached: {why}. Check the route from this machine to it, and the address (flower_context, "
+        "flower_kubeconfig or flower_auth)."
     )
 
 

@@ -172,7 +172,7 @@ def _resolve(options: dict[str, Any], source: str, key_dir: str, *, bare: bool) 
         if bare and (settings.host or "").rstrip("/") != str(options["host"]).strip().rstrip("/"):
             raise AuthError(
                 f"The option host (flower_auth) has no credentials with it, and those of {source} are of context {name}, another server: they are not "
-                "sent. Is the variable of the token (api_key) empty? If that kubeconfig is meant, name the context (flower_context)."
+                "sent. Check that the variable of the token (api_key) is not empty. To use that kubeconfig, set the context (flower_context)."
             )
     else:
         name, source = "in-cluster", "the service account of this pod"
@@ -304,7 +304,7 @@ def _tls_context(settings: _Settings) -> ssl.SSLContext:
         except ssl.SSLError as error:
             raise AuthError(
                 f"The client certificate for {settings.host} cannot be used: {one_line(error)}. "
-                "Do certificate and key belong together?"
+                "Check that the certificate matches the key."
             ) from error
     return context
 

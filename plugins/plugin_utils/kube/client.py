@@ -311,7 +311,7 @@ class Cluster:
         return True
 
     def _too_large(self, method: str, path: str, error: foreign_data.LimitExceeded) -> TooLarge:
-        return TooLarge(f"{self.name}: {method} {path}: the answer of {self.server} is not read, because {error}. Is it an API server?")
+        return TooLarge(f"{self.name}: {method} {path}: the answer of {self.server} is not read, because {error}. Check that it is an API server.")
 
     def _document(self, method: str, path: str, response: Any, answer: bytes, most: float) -> dict[str, Any]:
         """The JSON object in an answer. Portals and proxies answer with their own pages and status 200."""
@@ -330,8 +330,8 @@ class Cluster:
         if not isinstance(document, dict):
             kind = response.headers.get("Content-Type") or "no content type"
             raise Unreachable(
-                f"{self.name}: {method} {path}: what answers at {self.server}{self._through} is not an API server: {kind} instead of a "
-                "JSON object. Is this the right address, and does no portal, proxy or load balancer answer in its place?"
+                f"{self.name}: {method} {path}: what answers at {self.server}{self._through} is not an API server: {kind} instead of "
+                "a JSON object. Check the address, and that no portal, proxy or load balancer answers in its place."
             )
         return document
 
@@ -384,8 +384,8 @@ class Cluster:
         return Unauthorized(
             f"{self.name}: the API server {self.server} does not accept the credentials of "
             f"{self._access.source} (401). "
-            "Has the token or certificate expired, or does the context refer to another cluster's user? "
-            "Renew it, or check with: kubectl auth whoami"
+            "The token or certificate may have expired, or the context may refer to the user "
+            "of another cluster. Check with: kubectl auth whoami"
         )
 
     def _unreachable(self, error: BaseException) -> Unreachable:
@@ -409,7 +409,7 @@ class Cluster:
         if kind not in self._kinds.get(api_version, {}):  # asked again each time: its definition may be created meanwhile
             self._kinds[api_version] = self._discover(api_version)
         if kind not in self._kinds[api_version]:
-            message = f"the API server does not serve {kind} ({api_version}); is its CustomResourceDefinition installed?"
+            message = f"the API server does not serve {kind} ({api_version}); check that its CustomResourceDefinition is installed"
             raise NotServed(self.name, f"discover {api_version}", 404, {"reason": "NotFound", "message": message})
         return self._kinds[api_version][kind]
 

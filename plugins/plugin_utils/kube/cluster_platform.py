@@ -30,11 +30,11 @@ def find_platform(cluster: Cluster) -> str:
     except ApiError as error:
         if 300 <= error.status < 400:
             raise ClusterError(
-                f"{cluster.name}: what answers there is not an API server: it refers to another address (HTTP {error.status}), as portals and login pages "
-                "do. Check the address of the API server (flower_kubeconfig, flower_context)."
+                f"{cluster.name}: what answers there is not an API server: it redirects to another address (HTTP {error.status}), as portals "
+                "and login pages do. Check the address of the API server (flower_kubeconfig, flower_context)."
             ) from None
         raise ClusterError(
-            f"{cluster.name}: whether it is OpenShift cannot be found out: {error.text}. Set flower_platform to kubernetes or openshift."
+            f"{cluster.name}: cannot determine whether it is OpenShift: {error.text}. Set flower_platform to kubernetes or openshift."
         ) from None  # the message has all of it
     return of_groups(str(group.get("name")) for group in groups)
 

@@ -109,6 +109,6 @@ def retry_on_conflict(what: str, attempt: Callable[[], Outcome], *, unsure: bool
                 raise
             time.sleep(_AGAIN)  # until the next attempt, which waits for an answer
     raise ClusterError(
-        f"{what} changed {ATTEMPTS} times while it was being written; "
-        "is another run active? Run again when it is complete"
+        f"{what} changed {ATTEMPTS} times while it was being written. "
+        "Another run may be active; run again when it is complete"
     )

@@ -50,8 +50,8 @@ def run(provider: Any) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             _kill_group(process)
             raise AuthError(
-                f"it returned nothing within {LIMIT:g} s and was stopped. Run it by hand: does it wait for a login, a password or "
-                "the network?"
+                f"it returned nothing within {LIMIT:g} s and was stopped. Run it manually to see whether it waits for a login, "
+                "a password or the network."
             ) from None
         except BaseException:
             _kill_group(process)

@@ -66,11 +66,11 @@ def _whole(pod: Mapping[str, Any]) -> list[str]:
     status, meta = pod.get("status") or {}, pod.get("metadata") or {}
     found = [_reason(status)]
     if meta.get("deletionTimestamp"):
-        found.append(f"it is being deleted, and should end by {meta['deletionTimestamp']}")
+        found.append(f"it is being deleted, and should terminate by {meta['deletionTimestamp']}")
     ready: Mapping[str, Any] = next((one for one in status.get("conditions") or [] if one["type"] == "Ready" and one["status"] != "True"), {})
     if ready and status.get("containerStatuses") and all(one.get("ready") for one in _containers(pod)):
         node = (pod.get("spec") or {}).get("nodeName")
-        found.append(ready.get("message") or f"its containers were ready when its node last answered: is the node lost? kubectl get node {node}")
+        found.append(ready.get("message") or f"its containers were ready when its node last reported. Check the node: kubectl get node {node}")
     return [text for text in found if text]
 
 

@@ -171,7 +171,7 @@ class Apps:
                 continue
             if unprocessed:
                 why = (
-                    f"no controller has processed the ManifestWorkReplicaSet {self._name}: is the feature {api.GATE} enabled on the hub? "
+                    f"no controller has processed the ManifestWorkReplicaSet {self._name}: check that the feature {api.GATE} is enabled on the hub. "
                     f"{api.REMEDY}"
                 )
             else:

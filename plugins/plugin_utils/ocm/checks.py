@@ -46,8 +46,8 @@ def missing_kinds(missing: Sequence[tuple[str, str]]) -> list[str]:
     """A problem if the hub does not serve some kinds."""
     names = ", ".join(f"{kind} ({version})" for version, kind in missing)
     return [
-        f"the hub does not serve {names}. Is it an Open Cluster Management hub (0.16 or later), and not one of its managed "
-        "clusters? `clusteradm init --wait` makes it one; without the add-on API, "
+        f"the hub does not serve {names}. Check that it is an Open Cluster Management hub (0.16 or later), and not one of "
+        "its managed clusters. `clusteradm init --wait` makes it one; without the add-on API, "
         "its ClusterManager has the feature AddonManagement disabled"
     ] * bool(missing)
 
@@ -76,13 +76,13 @@ def clientapps_gate(manager: Live | None, live: Iterable[Live], *, enable: bool)
     if manager is None and any((one.get("status") or {}).get("conditions") for one in live):
         return [], []
     if manager is None:
-        return [], [f"whether the feature {feature} is enabled is not known: the hub has no readable ClusterManager. {api.REMEDY}"]
+        return [], [f"cannot determine whether the feature {feature} is enabled: the hub has no readable ClusterManager. {api.REMEDY}"]
     if enable or api.is_enabled(manager):
         return [], []
     return [
         f"ClientApps are delivered by ManifestWorkReplicaSets, and the feature {feature} is not enabled on the hub: "
-        f"{api.gate_command(manager)} does it, and so does flower_ocm_enable_gates: true; the features that are "
-        "listed stay"
+        f"{api.gate_command(manager)} enables it, and so does flower_ocm_enable_gates: true; the "
+        "listed features stay"
     ], []
 
 
@@ -170,7 +170,7 @@ def cluster(name: str, live: Live | None, waiting: Sequence[str] = ()) -> list[s
     names = ", ".join(waiting)
     if not clusters.variables(live)["ocm_joined"]:
         if not waiting:
-            return [f"the ManagedCluster {name} has not joined yet: does its klusterlet run, and does it reach the hub?"]
+            return [f"the ManagedCluster {name} has not joined yet: check that its klusterlet is running and reaches the hub"]
         return [
             f"the ManagedCluster {name} waits for its certificate: the certificate signing request {names} is not approved. If it is yours: {approve}"
         ]

@@ -208,6 +208,6 @@ class Delivery:
             if patience.is_over():
                 raise ClusterError(
                     f"{spec.cluster}: the Placement has selected the managed cluster {spec.ocm_cluster}, and Open Cluster "
-                    f"Management has not created its add-on {spec.ocm_addon} within {_CREATED:g} s: is the hub's add-on manager running?"
+                    f"Management has not created its add-on {spec.ocm_addon} within {_CREATED:g} s: check that the hub's add-on manager is running."
                 )
             clock = Clock(_CHOSEN)

@@ -127,4 +127,4 @@ def job_state(work: Mapping[str, Any] | None) -> State:
         return State(False, str(values.get("message") or "it has failed"), True)
     if values.get("succeeded"):
         return READY
-    return State(False, "its pod has not terminated yet" if values.get("active") else "nothing is known of it yet")
+    return State(False, "its pod has not terminated yet" if values.get("active") else "its state has not been reported yet")

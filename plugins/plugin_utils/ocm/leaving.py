@@ -73,8 +73,8 @@ def moved_sentence(site: str, cluster: str, place: str) -> str:
     """Warning about what is left of a site in its former cluster."""
     now = f"in the cluster {place} now" if place else "not delivered through Open Cluster Management any more"
     return (
-        f"{site} is {now}, but the hub still delivers to its former cluster {cluster}. When the site serves in its new place: "
-        f"federated.flower.site -e {forgetting.FORMER}={cluster} deletes what is left there. If it has not moved, correct ocm_name or "
+        f"{site} is {now}, but the hub still delivers to its former cluster {cluster}. When the site runs in its new place: "
+        f"federated.flower.site -e {forgetting.FORMER}={cluster} deletes the remaining objects there. If it has not moved, correct ocm_name or "
         "flower_delivery of the host"
     )
 
@@ -94,7 +94,7 @@ def doubtful(sites: Iterable[str], known: Mapping[str, Mapping[str, Any]], unrea
 def doubt(sites: Iterable[str], why: str) -> str:
     """The fault of C(doubtful) sites, with the remedy."""
     return (
-        f"whether Open Cluster Management still delivers to {', '.join(sites)} is not known, so nothing is forgotten: {why}. Forget with an identity "
+        f"whether Open Cluster Management still delivers to {', '.join(sites)} is unknown, so nothing is forgotten: {why}. Run with an identity "
         "that may read and delete ManifestWorks and ManagedClusterAddOns on the hub: federated.flower.rbac writes these rights only while a "
         "site of the inventory is behind Open Cluster Management"
     )

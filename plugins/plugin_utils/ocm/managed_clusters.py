@@ -72,10 +72,10 @@ def ask(hub: Cluster, question: Question) -> dict[str, Any]:
     leaving = [name for name in names if is_leaving(found[name])]
     waiting = [name for name in names if question.accepted_only and name not in leaving and not is_accepted(found[name])]
     if leaving:
-        remarks.append(f"being detached, so no hosts: {_listed(leaving)}.")
+        remarks.append(f"being detached, so they are not hosts: {_listed(leaving)}.")
     if waiting:
         remarks.append(
-            f"not accepted by the hub, so no hosts: {_listed(waiting)}. Accept clusters that are yours with "
+            f"not accepted by the hub, so they are not hosts: {_listed(waiting)}. Accept clusters that are yours with "
             "`clusteradm accept --clusters NAME`, or set their spec.hubAcceptsClient."
         )
     hosts = [variables(found[name], question.gpu_resources) | (chosen or {}).get(name, {}) for name in names if name not in (*leaving, *waiting)]
@@ -130,8 +130,8 @@ def _explained(hub: Cluster, resource: str, verb: str, namespace: str = "") -> I
         yield
     except NotServed as error:
         raise ClusterError(
-            f"{hub.name}: {error.text} Is {hub.server} an Open Cluster Management (or Advanced Cluster Management) hub, "
-            "and not one of its managed clusters?"
+            f"{hub.name}: {error.text} Check that {hub.server} is an Open Cluster Management (or Advanced Cluster "
+            "Management) hub, and not one of its managed clusters."
         ) from error
     except Forbidden as error:
         place = f"in the namespace {namespace}" if namespace else "on the whole cluster"

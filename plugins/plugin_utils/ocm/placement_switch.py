@@ -73,7 +73,7 @@ def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
         return ""
     return (
         f"the {_named(wanted)} would no longer select the managed clusters {', '.join(going)}, and Open Cluster Management would delete their SuperNodes with "
-        f"their keys. {_shown(reasons)}. Sites that are to leave are removed before the Placement is changed: by the labels that select "
+        f"their keys. {_shown(reasons)}. Remove sites that are to leave before you change the Placement: by the labels that select "
         "their clusters now, or from the inventory, with -e flower_forget_sites"
     )
 
@@ -130,7 +130,7 @@ class Handover:
 
     def sentence(self) -> str:
         """What is waited for."""
-        return f"the add-on {self.addon} is handed over to the {_named(self.placement)} as soon as that has selected {', '.join(self.sites)}"
+        return f"the add-on {self.addon} switches to the {_named(self.placement)} as soon as that has selected {', '.join(self.sites)}"
 
     def wait(self, seconds: float = SECONDS) -> None:
         """Wait until the Placement, which is applied, has selected all of them.
@@ -162,8 +162,8 @@ class Handover:
                 return
             if not clock.tick():
                 raise ClusterError(
-                    f"Open Cluster Management does not use the {_named(self.placement)} for the add-on {self.addon} after {seconds:g} s: does the "
-                    "hub's add-on manager run? The former Placement stays until the next run."
+                    f"Open Cluster Management does not use the {_named(self.placement)} for the add-on {self.addon} after {seconds:g} s: check "
+                    "that the hub's add-on manager is running. The former Placement stays until the next run."
                 )
 
     def _refusal(self, missing: Sequence[str], slices: Sequence[Live], seconds: float) -> str:
@@ -178,7 +178,7 @@ class Handover:
             "ocm_addon_number_of_clusters"
         )
         return (
-            f"the add-on {self.addon} is not handed over to the {_named(self.placement)}, which has not selected the managed clusters "
+            f"the add-on {self.addon} does not switch to the {_named(self.placement)}, which has not selected the managed clusters "
             f"{', '.join(map(clusters.name_of, without))} after {seconds:g} s{remark and f' (it {remark})'}: Open Cluster Management would delete their "
-            f"SuperNodes with their keys. {whys}. Run again then. A site that is to leave loses its label afterwards."
+            f"SuperNodes with their keys. {whys}. Run again then. Remove the label of a site that is to leave afterwards."
         )

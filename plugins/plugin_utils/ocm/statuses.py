@@ -164,4 +164,4 @@ def remark(placement: Object, found: int) -> str:
             unbound = reason.get("reason") in ("NoManagedClusterSetBindings", "NoIntersection")
             remedy = f". A ManagedClusterSetBinding in the namespace {placement['metadata']['namespace']} binds a cluster set to it" if unbound else ""
             return f"has selected no cluster: {_why(reason)}{remedy}"
-    return "has selected no cluster" if status.get("conditions") else "has no status: does the placement controller run on the hub?"
+    return "has selected no cluster" if status.get("conditions") else "has no status: check that the placement controller is running on the hub"

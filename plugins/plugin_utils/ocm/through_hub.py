@@ -142,7 +142,7 @@ class ThroughHub:
                 raise ClusterError(
                     f"{self.name}: the agents of the managed cluster {self.spec.ocm_cluster} have not applied the "
                     f"ManifestWork {addon_objects.work_name(self.spec, key_work.PART)} ({works.applied(live).why or 'no values were reported'}). "
-                    "Is the cluster available, and may its work agent write what is refused? Run again then."
+                    "Check that the cluster is available, and that its work agent has the rights for the refused objects. Then run again."
                 )
             live = self._live()
         return live

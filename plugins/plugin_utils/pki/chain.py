@@ -196,16 +196,16 @@ def _no_ca(certificate: x509.Certificate, below: int) -> str | None:
     except x509.ExtensionNotFound:
         if certificate.version == x509.Version.v1 and certificate.subject == certificate.issuer:
             return None
-        return f"goes over {name}, which is not a CA (it has no basic constraints)"
+        return f"includes {name}, which is not a CA (it has no basic constraints)"
     if not basic.ca:
-        return f"goes over {name}, which is not a CA"
+        return f"includes {name}, which is not a CA"
     if basic.path_length is not None and below > basic.path_length:
         return f"has {below} CAs below {name}, which allows {basic.path_length}"
     try:
         usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:
         return None
-    return None if usage.key_cert_sign else f"goes over {name}, whose key usage does not let it sign certificates"
+    return None if usage.key_cert_sign else f"includes {name}, whose key usage does not allow it to sign certificates"
 
 
 def check_use(path: Sequence[x509.Certificate]) -> None:
@@ -220,7 +220,7 @@ def check_use(path: Sequence[x509.Certificate]) -> None:
         usage = None
     any_use = (x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, x509.oid.ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE)
     if usage is not None and not any(allowed in usage for allowed in any_use):
-        raise ChainError(f"{subject(path[0])} is not meant for servers: its extended key usage has no serverAuth")
+        raise ChainError(f"{subject(path[0])} is not for servers: its extended key usage has no serverAuth")
     for certificate in path:
         key = certificate.public_key()
         if isinstance(key, rsa.RSAPublicKey) and key.key_size < MIN_RSA_BITS:

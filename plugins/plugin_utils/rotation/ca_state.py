@@ -79,7 +79,7 @@ def read(entries: Mapping[str, str], notes: Mapping[str, str]) -> State:
         StateError: it has no CA, half a CA, or two rotations at once.
     """
     if bool(entries.get("next.crt")) != bool(entries.get("next.key")):
-        raise StateError("it has only one half of the next CA: remove next.crt and next.key from it, then run again")
+        raise StateError("it has only a part of the next CA: remove next.crt and next.key from it, then run again")
     if entries.get("next.crt") and entries.get("previous.crt"):
         raise StateError(
             "it has a next CA and a previous one: remove next.crt and next.key from it to complete the first rotation, "
@@ -120,7 +120,7 @@ def finish(state: State) -> State:
 
 def _require(state: State, wanted: str) -> None:
     if state.phase != wanted:
-        raise StateError(f"the rotation is {state.phase}, not {wanted}: another control node was faster; run again")
+        raise StateError(f"the rotation is {state.phase}, not {wanted}: another control node changed it first; run again")
 
 
 def _time(notes: Mapping[str, str], name: str) -> datetime.datetime | None:

@@ -74,7 +74,7 @@ def _issuer_fault(issuer: Object, wanted: Wanted, *, is_trust_known: bool) -> st
     """What only a user can resolve; empty if there is nothing."""
     ready = condition(issuer, "Ready")
     if ready is None:
-        return "has no condition Ready: does cert-manager's controller run?"
+        return "has no condition Ready: check that cert-manager's controller is running"
     if ready.get("status") != "True":
         return f"is not ready ({_message(ready)}); resolve this first"
     if "acme" not in issuer["spec"]:
@@ -93,7 +93,7 @@ def _pending(wanted: Wanted, live: LiveObjects, certificate: Object | None, ther
     """What must be waited for, and whether waiting is hopeless."""
     what = f"{KIND} {wanted.namespace}/{NAME}"
     if certificate is None:
-        return f"{what} is not there yet", False
+        return f"{what} does not exist yet", False
     if (is_ready := _is_ready(certificate)) and {"tls.crt", "tls.key"} <= set(there):
         leaf = chain.read(there["tls.crt"])[0]
         missing = [name for name in wanted.names if not chain.covers(leaf, name)]

@@ -91,7 +91,7 @@ def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> Routing:
     for (name, dialled, own), who in lost.items():
         link = f"connects to {dialled} and verifies {name}, but superlink_exposure {spec.exposure} finds the gateway by the name {names[0]} only"
         if own:
-            remedy = "Set superlink_host of the hub to a name that leads there, or supernode_sidecar to true" if is_ip(name) else (
+            remedy = "Set superlink_host of the hub to a name that resolves to it, or supernode_sidecar to true" if is_ip(name) else (
                 "Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
             )
             wrong = f"{link}. {remedy}"
@@ -201,7 +201,7 @@ def warnings(plan: Plan, now: datetime.datetime) -> list[str]:
         found.append(f"{plan.where} expires on {leaf.not_valid_after_utc.isoformat()}, and it has not been renewed")
     # Certificates that a CA issues are renewed until its last day, and none is accepted after that.
     return found + [
-        f"{plan.where} is of the CA {chain.subject(ca)}, which expires on {ca.not_valid_after_utc.isoformat()}: no site connects after that. Change "
+        f"{plan.where} is of the CA {chain.subject(ca)}, which expires on {ca.not_valid_after_utc.isoformat()}: no site can connect after that. Change "
         "to a new CA before; sites must trust both for some time"
         for ca in cas
         if _ends_soon(ca, now)

@@ -78,8 +78,8 @@ class ClientStore:
         ca = clients.client_ca_of(self.cluster.get("v1", "Secret", clients.CA, settings.ca_namespace))
         if ca is None:
             raise ClusterError(
-                f"the CA of the client certificates, Secret {settings.ca_namespace}/{clients.CA} on {self.cluster.name}, is not "
-                "there. Restore it from a backup, or run federated.flower.site for the whole fleet: it creates a new one, and all "
+                f"the CA of the client certificates, Secret {settings.ca_namespace}/{clients.CA} on {self.cluster.name}, does "
+                "not exist. Restore it from a backup, or run federated.flower.site for the whole fleet: it creates a new one, and all "
                 "sites get new certificates."
             )
         return ca

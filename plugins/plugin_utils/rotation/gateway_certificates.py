@@ -164,8 +164,8 @@ class Gateway:
             return ""
         output = cleaned((result.stderr + result.stdout).decode("utf-8", "replace"), _SHOWN)
         return (
-            f"the gateway on {self.cluster.name} does not take its files: it serves what it loaded before, and when its pod is replaced it does not "
-            f"start, so that no site connects. HAProxy: {output or f'code {result.rc}'}. Correct the certificate that it serves, or superlink_patches"
+            f"the gateway on {self.cluster.name} rejects its files: it serves the previous ones, but does not start when its pod is "
+            f"replaced, and then no site can connect. HAProxy: {output or f'code {result.rc}'}. Correct the certificate that it serves, or superlink_patches"
         )
 
     def _ask(self, steps: list[dict[str, Any]], seconds: float) -> Sequence[Mapping[str, str]]:

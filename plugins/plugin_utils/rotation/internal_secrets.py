@@ -114,8 +114,8 @@ def metrics_secrets(
 
 
 TRACKING_WORDS = (
-    f"Secret {TRACKING_SECRET} has new credentials. The ServerApp's pod has them after it was replaced; do that when no run is active, for example "
-    "with kubectl rollout restart"
+    f"Secret {TRACKING_SECRET} has new credentials. The ServerApp's pod uses them after a restart; restart it when no run is active, for "
+    "example with kubectl rollout restart"
 )
 
 

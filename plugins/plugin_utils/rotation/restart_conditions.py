@@ -123,7 +123,7 @@ def wait_no_run(
             if not busy:
                 return
         if left <= 0:
-            remedy = f"with {way_out[1]} to do it nevertheless" if way_out[1] else f"with a longer {way_out[0]}"
+            remedy = f"with {way_out[1]} to restart them nevertheless" if way_out[1] else f"with a longer {way_out[0]}"
             raise FlowerError(
                 f"pods must be restarted, which would fail {describe_runs(busy)}; it is not complete after {seconds:g} s "
                 f"({way_out[0]}). Run again later, or {remedy}"
@@ -150,5 +150,5 @@ def _ask(question: Callable[[], T], patience: float) -> T:
             raise
         except (Unreachable, Unavailable, FlowerError) as error:
             if time.monotonic() + _PAUSE > until:
-                raise ClusterError(f"whether a run is active is not known, and pods are restarted only if none is: {error.message}") from error
+                raise ClusterError(f"pods are restarted only if no run is active, and active runs cannot be listed: {error.message}") from error
         time.sleep(_PAUSE)  # until it answers, or the time is over

@@ -276,8 +276,8 @@ class Rotation:
         if away := self._offline(_OFFLINE_GRACE):
             absent = any(not entry["here"] for site, entry in self._members().items() if site in away)
             raise RotationError(
-                f"every site must be online before pods are restarted; {_sentence(away)}{' (not in this run)' if absent else ''}. Start them and run "
-                "again, deny them (federated.flower.site_access), or go on without them, and with runs that are active: -e cert_rotation_force=true"
+                f"every site must be online before pods are restarted; {_sentence(away)}{' (not in this run)' if absent else ''}. Start them and "
+                "run again, deny them (federated.flower.site_access), or continue without them and despite active runs: -e cert_rotation_force=true"
             )
         restart_conditions.wait_no_run(self.cli, self.options["wait"], self.say)
         self.sites.require_playbook()
@@ -312,7 +312,7 @@ class Rotation:
             raise RotationError(f"not every site has its new secrets yet: {_sentence(missing)}")
         words = "all shared secrets and internal certificates are new"
         if missing:
-            words = f"shared secrets and internal certificates are new, but not those of sites that were left out: {_sentence(missing)}"
+            words = f"shared secrets and internal certificates are new, but not those of excluded sites: {_sentence(missing)}"
             self.hub.warnings.append(f"{words}. To replace them as well, rotate superexec again when these sites are available")
         self.changed |= self._internal.complete(words)
         self.done.append(words)

@@ -33,7 +33,7 @@ INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 _ABSENT = (
     "the ledger has it, but this run does not reach it: it failed before, --limit excludes it, or it is not in the inventory. "
-    "A site that has left is forgotten by site.yml -e flower_forget_sites=NAME"
+    "To forget a site that has left, run site.yml -e flower_forget_sites=NAME"
 )
 _HEAD = ("SITE", "POD", "SERVED BEFORE", "SERVED AFTER", "OLD", "NEW")
 _DIGITS = 12  # of a serial: enough to distinguish two

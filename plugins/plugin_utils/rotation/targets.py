@@ -187,7 +187,7 @@ class LeafTarget(Target):
 
     def refusal(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        unusable = inputs.ca_unusable and f"{inputs.ca_unusable}, so its certificates are useless: replace the CA (flower_rotate=ca)"
+        unusable = inputs.ca_unusable and f"{inputs.ca_unusable}, so it cannot issue certificates: replace the CA (flower_rotate=ca)"
         return inputs.refusal(LEAF) or unusable
 
 

@@ -115,7 +115,7 @@ def make(
     if found.reasons:
         raise ClusterError(
             f"the job that creates the site's keys succeeded, but ConfigMap {namespace}/{PUBLIC_KEYS} on {place.name} "
-            f"reports: {'; '.join(found.reasons)}. Is someone deleting Secrets in that namespace? Run again."
+            f"reports: {'; '.join(found.reasons)}. Someone may be deleting Secrets in that namespace. Run again."
         )
     found.reasons = work.reasons
     return Outcome(found, before, after)

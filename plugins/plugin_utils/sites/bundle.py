@@ -33,7 +33,7 @@ from .bundle_keeper import BundleChange, Keeper
 from .key_sources import wanted
 from .site import Facts, KeyResult, PreflightResult, Restart, Run, Site, SiteBackend, StepResult
 
-_NO_ACCESS = "the site gives no access"
+_NO_ACCESS = "the control node has no access to the site's cluster"
 _SHOWN = ", and everyone who gets the bundle sees it. Have the site put it into a Secret of its own, and refer to that with valueFrom.secretKeyRef."
 _HUB_SECONDS = 30
 
@@ -68,7 +68,7 @@ class Backend(SiteBackend):
             before = self.keeper.draft
             known = [name for one in before.objects for name in object_names.mounted_datasets(one)] if before else []
             warnings = require(dataset_checks.unseen(self.site.spec, known, why=_NO_ACCESS))
-        return PreflightResult("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at", warnings)
+        return PreflightResult("bundle site: it gets a bundle of files, and its cluster was not checked", warnings)
 
     def numbers(self) -> dict[str, tuple[int, int]]:
         """See C(site.SiteBackend). According to its last reply."""
@@ -184,7 +184,7 @@ class Backend(SiteBackend):
             result.update(
                 trust=trusted,
                 accepts=sorted({serial for serial in wanted.wanted.values() if serial}),
-                msg="its pods were not asked: it gives no access, and its reply proves that it has their CA bundle",
+                msg="its pods were not checked: there is no access to its cluster, and its reply proves that it has the CA bundle",
             )
         elif not wanted.first:
             raise ClusterError(f"that it has the CA bundle of bundle version {self.keeper.version} is not proven: {self.keeper.next_steps()}")
@@ -203,7 +203,7 @@ class Backend(SiteBackend):
         """See C(site.SiteBackend). The list of what the site's administrators delete is written; their cluster is not touched."""
         before = self.keeper.draft
         if before is None:
-            return StepResult(msg="no bundle was written for it: there is nothing to remove")
+            return StepResult(msg="no bundle was written for it: nothing to remove")
         before.leaving = True
         done = self._done(self._bring(before), remind=False)
         path = f"{self.site.spec.bundle_directory}/{self.site.name}/UNINSTALL.md"

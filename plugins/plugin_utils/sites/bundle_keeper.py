@@ -154,7 +154,7 @@ class Keeper:
         if not self.version:
             return "No bundle was written for it."
         answered = f"the site has answered version {self.answered}" if self.answered else "the site has not answered yet"
-        return f"Bundle version {self.version} was written on {self.state['written']}, {answered}; whether it is applied is not known here."
+        return f"Bundle version {self.version} was written on {self.state['written']}, {answered}; the control node cannot see whether it was applied."
 
     def status(self) -> Facts:
         """The bundle, for M(federated.flower.supernode_info)."""
@@ -282,7 +282,7 @@ class Keeper:
         def change(live: State) -> State:
             if live != seen:
                 raise ClusterError(
-                    f"{self.site}: another run has changed its bundle meanwhile (version {live.get('version', 'none')}). Run again."
+                    f"{self.site}: another run has changed its bundle in the meantime (version {live.get('version', 'none')}). Run again."
                 )
             return state
 

@@ -125,7 +125,7 @@ class Backend(SiteBackend):
                 self.cluster.delete("v1", "Secret", name, self.site.namespace, uid=uid)
                 done.changed |= note_secrets(self.run, self.site, {name: "deleted"})
         for pool, listed in self._away.items():
-            words = f"pool {pool}: not ready are the nodes {', '.join(listed)}; their SuperNodes are not awaited"
+            words = f"pool {pool}: the nodes {', '.join(listed)} are not ready; this run does not wait for their SuperNodes"
             done.warnings.append(named_hosts(self.site.name, words))
         changed = self._login or any(one["name"] == TUNNEL_CONFIG and one["change"] != "unchanged" for one in done.objects)
         if not self.site.spec.has_proxy or self.run.check or not (changed or done.failed):

@@ -72,7 +72,7 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
         return "", ""
     pod = min(running, key=lambda one: str(one["metadata"]["name"]))
     name = pod["metadata"]["name"]
-    unknown = f"whether {name} reaches the hub at {spec.superlink_address} is not known: "
+    unknown = f"cannot determine whether {name} reaches the hub at {spec.superlink_address}: "
     if not in_pod.may_run(cluster, spec.namespace, name):
         return "", f"{unknown}the right to exec in it is missing"
     try:
@@ -88,10 +88,10 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
             if not clock.tick():
                 break
     except ClusterError as error:
-        return "", f"{unknown}its sidecar could not be asked: {error.message}"
+        return "", f"{unknown}its sidecar could not be queried: {error.message}"
     return (
         f"its SuperNodes do not reach the hub at {spec.superlink_address} any more: {name}: {site_proof.describe_probe(seen)}. For a minute, they "
-        "still count as online. Correct superlink_exposure, superlink_host or superlink_address of the hub, or what lies between, and run again."
+        "still count as online. Correct superlink_exposure, superlink_host or superlink_address of the hub, or the network path, and run again."
     ), ""
 
 

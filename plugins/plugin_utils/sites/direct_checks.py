@@ -100,12 +100,12 @@ def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping
     if other := run.claim(site.name, places):
         raise ClusterError(
             f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
-            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or remove it from the inventory."
         )
     if site.access.connectivity == "skupper" and {*places} & {*hub.get("places", ())}:
         raise ClusterError(
-            f"this host and {site.hub} are the same namespace {site.namespace} of the same cluster, and Skupper serves one Site for a namespace: each "
-            "would replace the Site of the other. Set flower_connectivity to direct for this host, or give it another namespace (supernode_namespace)."
+            f"this host and {site.hub} are the same namespace {site.namespace} of the same cluster, and Skupper serves one Site for a namespace: the "
+            "hosts would replace each other's Site. Set flower_connectivity to direct for this host, or give it another namespace (supernode_namespace)."
         )
 
 
@@ -157,7 +157,7 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
     ]
     measured = f". Measured at the API server {cluster.server}"
     warnings += require(one._replace(message=one.message + measured) if one.refuses else one for one in problems)
-    return PreflightResult(f"{cluster.name} runs Kubernetes {version}, the rights are enough", warnings, version, cluster.skew, rehearsed, objects)
+    return PreflightResult(f"{cluster.name} runs Kubernetes {version}, the rights are sufficient", warnings, version, cluster.skew, rehearsed, objects)
 
 
 def refuse_level(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:

@@ -65,7 +65,7 @@ def check(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> lis
     try:
         found = cluster.get("v1", "Secret", own.secret, spec.namespace)
     except Forbidden:
-        return [f"whether {what} exists is not known: it may not be read here. Without it, SuperNodes do not start"]
+        return [f"whether {what} exists is unknown: this identity cannot read it. Without it, SuperNodes do not start"]
     if found is None:
         raise ClusterError(f"{what} does not exist: create it with {own.username_key} and {own.password_key}.")
     lacking = [key for key in (own.username_key, own.password_key) if key not in (found.get("data") or {})]
@@ -81,8 +81,8 @@ def unseen(spec: SiteSpec) -> list[str]:
     if not spec.has_proxy or not spec.http_proxy.secret:
         return []
     return [
-        f"whether namespace {spec.namespace} has Secret {spec.http_proxy.secret} for its HTTP proxy is not known before the deployment: the "
-        "hub cannot look into a managed cluster. If it is missing, SuperNodes do not start, and the message says which"
+        f"whether namespace {spec.namespace} has Secret {spec.http_proxy.secret} for its HTTP proxy is unknown before the deployment: the "
+        "hub has no access to the managed cluster. If it is missing, SuperNodes do not start, and the message says which"
     ]
 
 
@@ -116,7 +116,7 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], m
     try:
         answer = ask_tunnel(cluster, pod, sidecar.target(spec), mark)
     except ClusterError as error:
-        return "", f"whether {name} reaches the hub through the HTTP proxy is not known: its tunnel could not be asked: {error.message}"
+        return "", f"cannot determine whether {name} reaches the hub through the HTTP proxy: its tunnel could not be queried: {error.message}"
     return (f"{name}: {answer.text}", "") if answer.ours else ("", "" if answer.good else f"{name}: {answer.text}")
 
 
@@ -135,7 +135,7 @@ def words(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]]) -
     try:
         return f" The tunnel of {name}: {ask_tunnel(cluster, pod).text}."
     except ClusterError as error:
-        return f" The log of container {sidecar.NAME} of {name} tells about the HTTP proxy; it could not be asked: {error.message}"
+        return f" The log of container {sidecar.NAME} of {name} has messages about the HTTP proxy; its tunnel could not be queried: {error.message}"
 
 
 def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, idle: float = 0) -> dict[str, Facts]:

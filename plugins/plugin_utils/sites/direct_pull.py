@@ -54,7 +54,7 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
     nodes = sorted({_node(job) for job in jobs})
     done = PullResult(images=images, nodes=nodes)
     if not jobs:
-        done.msg = "nothing to pull: its pods have these images"
+        done.msg = "nothing to pull: its nodes have these images"
         return done
     try:
         ask.require(cluster, grants.controller_rights(SUPERNODE, site.spec, works=[UPGRADE]))
@@ -76,7 +76,7 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
                 started.append({"apiVersion": item["apiVersion"], "kind": item["kind"], **cluster.create(item)})
             except Conflict as error:
                 raise ClusterError(
-                    f"{item['kind']} {site.namespace}/{item['metadata']['name']}, which is needed to pull images, is there already ({error.text}). "
+                    f"{item['kind']} {site.namespace}/{item['metadata']['name']}, which is needed to pull images, already exists ({error.text}). "
                     "Another run may have created it, or it is being deleted: run again."
                 ) from error
         trouble = _wait(cluster, site, started[-len(jobs) :], seconds)
@@ -93,7 +93,7 @@ def unpulled(trouble: Sequence[str]) -> str:
     """The message of nodes that did not get their images: a clause for each of the first, and the remedy."""
     more = f"; and {len(trouble) - _SHOWN} more" if len(trouble) > _SHOWN else ""
     return (
-        f"the new images cannot be pulled, and its SuperNodes are left as they are: {'; '.join(trouble[:_SHOWN])}{more}. Correct the image, the "
+        f"the new images cannot be pulled, and its SuperNodes were not changed: {'; '.join(trouble[:_SHOWN])}{more}. Correct the image, the "
         f"registry or supernode_image_pull_secrets. {_WITHOUT}"
     )
 

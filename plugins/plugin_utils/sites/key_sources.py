@@ -224,7 +224,7 @@ class AtController:
                     self.cluster.delete("v1", "Secret", name, self.site.namespace, uid=meta["uid"], version=meta["resourceVersion"])
             except Conflict as error:
                 raise ClusterError(
-                    f"{what} was changed by another run meanwhile. Run again when that is complete."
+                    f"{what} was changed by another run in the meantime. Run again when that is complete."
                 ) from error
             note_secrets(self.run, self.site, {name: "changed" if data else "deleted"})
 

@@ -70,7 +70,7 @@ def everything(cluster: Cluster, namespace: str) -> tuple[list[Object], str]:
             continue
         except ApiError as error:
             unseen += [resource.plural] if error.status != 405 else []
-    return listed, f"it is not known what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed" if unseen else ""
+    return listed, f"its other contents are unknown: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed" if unseen else ""
 
 
 def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:

@@ -69,9 +69,9 @@ def second_hub(hub: Cluster, namespace: str, federation: str) -> str:
     if not places:
         return ""
     return (
-        f"the federation {federation} already has a hub in namespace {', '.join(places)} of this cluster. A hub does not move: this is going to be another "
-        f"one in namespace {namespace}, without its runs and keys, and the sites stay with the first. If flower_namespace was changed by mistake, "
-        "change it back; for a second federation, set flower_federation to another name"
+        f"the federation {federation} already has a hub in namespace {', '.join(places)} of this cluster. A hub cannot be moved: this would create "
+        f"another one in namespace {namespace}, without its runs and keys, and the sites would stay with the first. If flower_namespace was changed by "
+        "mistake, change it back; for a second federation, set flower_federation to another name"
     )
 
 

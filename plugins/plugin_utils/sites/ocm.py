@@ -38,7 +38,7 @@ _HUB_SECONDS = 30  # a hub is read for many sites at once
 class Backend(SiteBackend):
     """See C(site.SiteBackend)."""
 
-    NO_PODS = "its pods are reached by the agent of its cluster only"
+    NO_PODS = "only the agent of its cluster can reach its pods"
 
     def __init__(self, run: Run, site: Site) -> None:
         super().__init__(run, site)
@@ -69,7 +69,7 @@ class Backend(SiteBackend):
         if other:
             raise ClusterError(
                 f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Deploy one of them in another "
-                "place (ocm_name), or take it out of the inventory."
+                "place (ocm_name), or remove it from the inventory."
             )
         if any(pool.datasets for pool in self.site.spec.pools):
             mounted = [one for item in nodes_work.sets_of(self._nodes_work()) for one in object_names.mounted_datasets(item)]
@@ -89,7 +89,7 @@ class Backend(SiteBackend):
         except ClusterError as error:
             own = self._version or _version(self.cluster.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster))
             hubs = str(self.cluster.request("GET", "/version")["gitVersion"])
-            tried = f"tried on the hub (Kubernetes {hubs}), since the site (Kubernetes {own or 'unknown'}) cannot be asked: {error.message}"
+            tried = f"tried on the hub (Kubernetes {hubs}), because the site (Kubernetes {own or 'unknown'}) cannot be queried: {error.message}"
             if own and rehearsal.release(own) > rehearsal.release(hubs):
                 return [tried]  # what is new there is unknown to the hub
             raise ClusterError(tried) from error
@@ -196,10 +196,10 @@ class Backend(SiteBackend):
                 return
             seen = nodes_work.state(self._nodes_work())
             if not seen.ready:
-                raise ClusterError(f"whether its SuperNodes were restarted with its CA bundle is not known: {seen.why}")
+                raise ClusterError(f"cannot determine whether its SuperNodes were restarted with its CA bundle: {seen.why}")
         result.update(
             accepts=sorted({serial for serial in wanted.wanted.values() if serial}),
-            msg="its pods were not asked: it is reached through Open Cluster Management, and has their CA bundle",
+            msg="its pods were not checked: it is reached through Open Cluster Management, and has the CA bundle",
         )
 
     def pod_summary(self) -> str:

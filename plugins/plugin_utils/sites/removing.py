@@ -124,8 +124,8 @@ def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> StepResult:
             if not Waiter(cluster, wanted.seconds).until(gone):
                 raise ClusterError(
                     f"the keys that {cluster.name} created itself are still in namespace {wanted.namespace} after "
-                    f"{wanted.seconds} s: ConfigMap {PUBLIC_KEYS} lists them. Does the cluster's garbage collector "
-                    "(kube-controller-manager) run? Run again when it does, or let the site's administrators delete them."
+                    f"{wanted.seconds} s: ConfigMap {PUBLIC_KEYS} lists them. Check that the cluster's garbage "
+                    "collector (kube-controller-manager) is running, and run again, or ask the site's administrators to delete them."
                 )
             going = going + made_there
     deleted = [item for item in going if item["change"] == "deleted"]
@@ -149,7 +149,7 @@ def _refuse_other(cluster: Cluster, wanted: Removal) -> None:
     elif parent is None and not live["metadata"].get("deletionTimestamp") and (left := _workloads(cluster, wanted)):
         why = (
             f"ConfigMap {namespace}/{record}, the record of what is deployed, is missing, and {', '.join(left)} would stay. "
-            "Run federated.flower.site, which writes it again, and then this. What others apply, such as a bundle, is deleted where it comes from."
+            "Run federated.flower.site, which recreates it, and then run this again. Delete objects that others apply, such as a bundle, at their source."
         )
     if why:
         raise ClusterError(f"{cluster.name}: nothing is deleted: {why}")

@@ -72,7 +72,7 @@ def trouble(
     try:
         listed = [pod for pod in pods() if (pod.get("status") or {}).get("phase") != "Succeeded"]
     except Forbidden as error:
-        return f"{', '.join(one['name'] for one in waiting)}: not all pods are ready, and why cannot be read: {error.text}"
+        return f"{', '.join(one['name'] for one in waiting)}: not all pods are ready, and the cause cannot be read: {error.text}"
     lacking = len(listed) < sum(one["desired"] for one in found)
     refused = "; ".join(filter(None, refusals())) if lacking else ""
     unready = [pod for pod in listed if not site_pods.is_ready(pod)]
@@ -81,7 +81,7 @@ def trouble(
     if refused or not lacking:
         return refused  # none: they became ready after their workload was read
     names = " ".join(f"{one['kind'].lower()}/{one['name']}" for one in waiting)
-    return f"not all pods were created: kubectl -n {namespace} describe {names} says why, for example that a quota is used up"
+    return f"not all pods were created: kubectl -n {namespace} describe {names} shows the cause, for example an exhausted quota"
 
 
 def missing(items: Sequence[Mapping[str, Any]]) -> str:
@@ -91,7 +91,7 @@ def missing(items: Sequence[Mapping[str, Any]]) -> str:
     if SUPERLINK not in there:
         found.append("there is no SuperLink: its StatefulSet was deleted")
     elif SERVERAPP not in there and PROCESS in (there[SUPERLINK]["spec"]["template"]["spec"]["containers"][0].get("args") or []):
-        found.append("there is no ServerApp, so no run begins: its workload was deleted")
+        found.append("there is no ServerApp, so no run starts: its workload was deleted")
     return "; ".join(found)
 
 
@@ -121,8 +121,8 @@ def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
     if len(canonical(result)) > _MOST:
         result.update(unknown(skupper=result["skupper"]))
         raise ClusterError(
-            f"{site.name}: what it reports of its workloads in namespace {namespace} is larger than {_MOST >> 10} KiB. See what is there: "
-            f"kubectl get statefulsets,daemonsets,pods -n {namespace}"
+            f"{site.name}: what it reports of its workloads in namespace {namespace} is larger than {_MOST >> 10} KiB. To list its "
+            f"objects: kubectl get statefulsets,daemonsets,pods -n {namespace}"
         )
 
 

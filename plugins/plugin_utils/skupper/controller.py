@@ -74,7 +74,7 @@ def read(content: bytes, checksum: str, where: str) -> list[Object]:
     if not all(isinstance(item, dict) and item.get("kind") and item.get("apiVersion") for item in found):
         raise ValueError(f"{where} contains an entry that is not a Kubernetes object")
     if not any(item["kind"] == "Deployment" and item["metadata"]["name"] == NAME for item in found):
-        raise ValueError(f"{where} has no Deployment {NAME}: are these the manifests of Skupper 2?")
+        raise ValueError(f"{where} has no Deployment {NAME}: check that these are the manifests of Skupper 2")
     return found
 
 

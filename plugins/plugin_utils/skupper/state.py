@@ -30,7 +30,7 @@ _MARGIN = datetime.timedelta(seconds=20)  # a grant that expires sooner is not u
 PENDING, USABLE, EXPIRED, EXHAUSTED = "pending", "usable", "expired", "exhausted"
 
 _NO_CONTROLLER = (
-    "no controller has processed it. Is Skupper's controller running in the cluster (Deployment skupper-controller)? One that "
+    "no controller has processed it. Check that Skupper's controller is running in the cluster (Deployment skupper-controller). One that "
     "serves single namespaces only serves this one when skupper_site_controller lists it"
 )
 
@@ -104,7 +104,7 @@ def site(
         is_balanced = service["metadata"]["name"] == ROUTER_SERVICE and service["spec"].get("type") == "LoadBalancer"
         if is_balanced and not ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
             why = (
-                f"the load balancer of Service {ROUTER_SERVICE} has not got one. Is there a load balancer in the cluster? "
+                f"the load balancer of Service {ROUTER_SERVICE} has none. Check that the cluster has a load balancer. "
                 "skupper_site_link_access can be set to another type (route, nodeport, ingress, ...)"
             )
     return State(False, f"it has no address for links yet: {why}")
@@ -156,8 +156,8 @@ def link(obj: Object, remote: str = "", own_site: Object | None = None) -> State
     if not why and not is_true(obj, "Operational"):
         hosts = sorted({f"{entry.get('host')}:{entry.get('port')}" for entry in (obj["spec"].get("endpoints") or [])})
         why = (
-            f"it is not Operational ({message_of(obj, 'Operational') or 'no reason reported'}): the router of the site does not get "
-            f"through to {', '.join(hosts)}, or one of the two does not accept the other's certificate"
+            f"it is not Operational ({message_of(obj, 'Operational') or 'no reason reported'}): the router of the site "
+            f"cannot connect to {', '.join(hosts)}, or one of the two does not accept the other's certificate"
         )
     found = text(status(obj).get("remoteSiteId"))
     if not why and remote and found != remote:
@@ -192,7 +192,7 @@ def certificate(obj: Object, secret: Object | None) -> State:
         why = message_of(obj, "Ready")
         return State(False, f"it is not Ready: {why or 'no reason reported'}", "not controlled" in why)
     if secret is None:
-        return State(False, "its Secret is not there yet")
+        return State(False, "its Secret does not exist yet")
     missing = [key for key in ("tls.crt", "tls.key", "ca.crt") if not (secret.get("data") or {}).get(key)]
     return State(not missing, f"its Secret lacks {', '.join(missing)}" if missing else "")
 

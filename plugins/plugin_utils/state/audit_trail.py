@@ -121,7 +121,7 @@ class Trail:
                 f"{what} cannot be written ({error.text}): deploy the hub first, or correct flower_namespace"
             ) from error
         if refused:
-            message = f"{what} does not take {len(refused)} of {len(contents)} entries ({why})"
+            message = f"{what} rejects {len(refused)} of {len(contents)} entries ({why})"
             raise Refused(message, refused, done, warnings)
         return done, warnings
 

@@ -87,12 +87,12 @@ def forget_error(
         present = sorted(set(chosen) & set(inventory))
         if present:
             return (
-                f"{VARIABLE}: {', '.join(present)} {'is' if len(present) == 1 else 'are'} in the inventory; take the host out of it "
-                "first, or use federated.flower.teardown with --limit"
+                f"{VARIABLE}: {', '.join(present)} {'is' if len(present) == 1 else 'are'} in the inventory; remove the host "
+                "from it first, or use federated.flower.teardown with --limit"
             )
         if not inventory and (bound is None or bound < len(chosen)):
             return (
-                f"{VARIABLE}: the inventory has no sites at all. Was it read? ansible-inventory --graph shows it, and "
+                f"{VARIABLE}: the inventory has no sites. Check it with ansible-inventory --graph; "
                 f"any_unparsed_is_failed in ansible.cfg stops a run that cannot read it. -e {BOUND}={len(chosen)} forgets them "
                 "nevertheless"
             )

@@ -124,7 +124,7 @@ def _entry_error(line: Line, entry: Entry | None, last: Head) -> str:
     if digest({name: value for name, value in entry.items() if name != "hash"}) != entry["hash"]:
         return f"entry {seq} ({line.where}) was altered: its content does not match its hash"
     if entry["seq"] > seq:
-        return f"entry {seq} is missing: entry {entry['seq']} stands in its place ({line.where})"
+        return f"entry {seq} is missing: entry {entry['seq']} is in its place ({line.where})"
     if entry["seq"] < seq:
         return f"entry {entry['seq']} stands in the place of entry {seq} ({line.where})"
     if entry["prev"] == last.hash:

@@ -94,7 +94,7 @@ class Lease:
                 live = retry_on_conflict(self.what, lambda: self._try(had, breaks))
             except Forbidden as error:
                 raise ClusterError(
-                    f"the lease of the fleet cannot be taken, by which two playbooks do not change it at once: {error.text}. "
+                    f"the lease of the fleet, which prevents two playbooks from changing it at the same time, cannot be taken: {error.text}. "
                     "Ask the hub's administrators for these rights (the playbook federated.flower.rbac writes them down)."
                 ) from error
             if live is None or self._is_own(live):
@@ -223,7 +223,8 @@ class Lease:
     def _lost(self, what: str) -> Lost:
         return Lost(
             f"this run lost the lease of the federation {self.federation}: {what}, after this run had not renewed it for {record.SECONDS} s, or by "
-            "force. So that two do not change the fleet at once, this run changes nothing more. Run the playbook again when the other one has ended."
+            "force. To prevent two playbooks from changing the fleet at the same time, this run changes nothing more. Run the playbook again when the "
+            "other one has ended."
         )
 
     def _now(self) -> datetime.datetime:

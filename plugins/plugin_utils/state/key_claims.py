@@ -62,7 +62,7 @@ def rejected_keys(site: str, known: Mapping[str, Record], left: Sequence[str]) -
     Args:
         left: fingerprints of keys that the site had before it left.
     """
-    gone = "the hub takes it no more: its SuperNode was unregistered there"
+    gone = "the hub no longer accepts it: its SuperNode was unregistered there"
     found = dict.fromkeys(left, gone)
     for name, record in known.items():
         for fingerprint, key in record["keys"].items():

@@ -61,7 +61,7 @@ class _Part(NamedTuple):
     empty: Mapping[str, Any] = {}
 
 
-_AGAIN = "delete it and run {}: it is written again"
+_AGAIN = "delete it and run {}: it is recreated"
 _PARTS = {
     BOOK: _Part(
         f"restore it from a backup, or delete it and run {_ALL}: partitions, denials and revocations are restored "
@@ -262,10 +262,10 @@ class Ledger:
             raise LedgerError(f"{what} {proof.holder(item)}: it is not deleted. Delete it by hand if it is not needed")
         if not proof.has_written(item):
             raise LedgerError(
-                f"{what} was written by others alone (metadata.managedFields): it is not deleted. Delete it by hand if the site has left"
+                f"{what} was written only by others (metadata.managedFields): it is not deleted. Delete it by hand if the site has left"
             )
         if self._parse(item, _record(site)) != seen:
-            raise LedgerError(f"{what} was changed by another run meanwhile. Run again when that is complete")
+            raise LedgerError(f"{what} was changed by another run in the meantime. Run again when that is complete")
 
     def _get(self, name: str) -> dict[str, Any] | None:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)

@@ -132,7 +132,7 @@ def allocate(
     needed = span(new)
     if partitions is not None and partitions < needed:
         raise ValueError(
-            f"flower_partitions is {partitions}, but the fleet's pools need the numbers 0 to {needed - 1}; set it to {needed} or more, or leave it out"
+            f"flower_partitions is {partitions}, but the fleet's pools need the numbers 0 to {needed - 1}; set it to {needed} or more, or remove it"
         )
     new["partitions"] = partitions if partitions is not None else needed if repartition else max(new["partitions"], needed)
     for entry in (sites[site] for site in {*wanted, *restored} if site in sites):

@@ -67,7 +67,7 @@ def write(title: str, notes: Iterable[Note], failed: Iterable[str] = ()) -> str:
     """
     changes: dict[tuple[str, str], str] = {}
     differences: dict[tuple[str, str], list[str]] = {}
-    found = {f"{host}: could not be examined, so nothing is planned for it" for host in failed}
+    found = {f"{host}: could not be checked, so nothing is planned for it" for host in failed}
     for note in notes:
         for kind, facts in note["facts"].items():
             for fact in facts:

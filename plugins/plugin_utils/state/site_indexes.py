@@ -256,7 +256,7 @@ def uncertain_datasets(index: Mapping[str, Any], wanted: Iterable[str], online: 
     """
     present = set(online)
     found = [
-        f"whether {site} has applied bundle version {version}, which has dataset {name}, is not known"
+        f"whether {site} has applied bundle version {version}, which has dataset {name}, is unknown"
         for name in dict.fromkeys(wanted)
         for site, pools in index.items()
         for entry in pools.values()

@@ -181,7 +181,7 @@ def test_an_interrupted_run_continues_and_is_stopped_by_its_id(start: Start, fed
     assert f"run {run_id} of federated-flower/quickstart stopped after" in again.text
 
     over = runs(fed, "flower_runs=stop", f"flower_run_id={run_id}")
-    assert f"run {run_id} is over (stopped)" in over.messages()
+    assert f"run {run_id} has already ended (stopped)" in over.messages()
     assert over.changed["hub"] == 0
     shown = runs(fed, "flower_runs=show", f"flower_run_id={run_id}").table
     assert "status        stopped" in shown

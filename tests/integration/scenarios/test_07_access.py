@@ -250,7 +250,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
     # A run of site.yml neither fails nor waits for it, and reports it.
     told = fed.site()
     assert set(told.changed.values()) == {0}
-    assert "site-b is denied since" in told.warnings() and "a scenario" in told.warnings()
+    assert "site-b has been denied since" in told.warnings() and "a scenario" in told.warnings()
     assert "Denied: site-b." in told.messages()
 
     fed.wait("site-b to be offline", lambda: fed.nodes()[node] == "offline", since + 60 + 5 - time.time(), pause=3)

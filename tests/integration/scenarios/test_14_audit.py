@@ -149,7 +149,7 @@ def test_the_leaving_record_of_a_site(fed, news, tmp_path):
     folder = ("-e", f"flower_statement_directory={tmp_path}/records")
     for site in ("site-a", "site-x"):
         refused = fed.play("leaving_statement", "-e", f"flower_site={site}", *folder, rc=2)
-        assert f"no entry on the leaving of '{site}'" in refused.messages("hub", failed=True)
+        assert f"no entry for the removal of '{site}'" in refused.messages("hub", failed=True)
     made = fed.play("leaving_statement", "-e", "flower_site=site-c", *folder)
     assert made.changed["hub"] == 1
     (path,) = tmp_path.glob("records/*")
@@ -251,7 +251,7 @@ def test_tampering_is_found_and_named(fed, tampered):
     )
     assert f"entry 2 ({where}, line 2) was altered" in altered
     missing = tampered(lambda lines: [lines[0], *lines[2:]])
-    assert f"entry 2 is missing: entry 3 stands in its place ({where}, line 2)" in missing
+    assert f"entry 2 is missing: entry 3 is in its place ({where}, line 2)" in missing
     cut = tampered(lambda lines: lines[:-1], newest)
     assert f"entry {len(whole)} is missing: the head record names {len(whole)}" in cut
     assert "was altered" in tampered(lambda lines: [*lines, "rubbish\n"], newest)

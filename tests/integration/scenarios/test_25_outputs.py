@@ -146,7 +146,7 @@ def test_a_disk_of_the_control_node_without_room(made, small_disk):
     fed = made[0]
     words = f"flower_outputs=fetch flower_run_id={UNKNOWN} flower_outputs_directory={small_disk}"
     said = fed.play("outputs", "-e", words, rc=2).messages("hub", failed=True)
-    assert "too little room" in said and "200 MiB" in said and str(small_disk) in said, said
+    assert "too little free space" in said and "200 MiB" in said and str(small_disk) in said, said
     assert not (small_disk / UNKNOWN).exists()
 
 

@@ -80,7 +80,7 @@ def test_what_cannot_be_asked_is_named_in_one_line(fed: Any, app: Callable[[str]
     del hosts["site-b"]
     run = fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}), hosts=hosts)
     (line,) = (one for one in run.output.splitlines() if "were not compared with all images" in one)
-    assert "site-b: the inventory does not have it" in line and "site-a: " in line
+    assert "site-b: it is not in the inventory" in line and "site-a: " in line
     refused = fed.play("run", "-e", json.dumps({"flower_app": str(app(LACKING))}), hosts=hosts, rc=2)
     assert "ServerApp, image" in refused.messages("hub", failed=True) and "pool cpu, image" not in refused.messages("hub", failed=True)
 

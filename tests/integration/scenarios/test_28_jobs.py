@@ -91,7 +91,7 @@ CASES = {
     "verify.yml": Case(shows="apps compute has no device of a GPU", refused=True),
     # Its rights are those of a control node; auditors read logs.
     "logs.yml": Case(shows="flower_rbac_auditors", refused=True),
-    "restart.yml": Case(shows="Say what to restart", refused=True),
+    "restart.yml": Case(shows="Set the hosts to restart", refused=True),
     "reconcile.yml": Case(
         {"flower_reconcile": "heal"}, shows="all SuperNodes are online", holds=lambda job: job.artifacts["flower_reconcile_result"]["drift"] == []
     ),

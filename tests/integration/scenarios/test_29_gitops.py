@@ -86,7 +86,7 @@ def test_flux_and_site_get_along(fed, flux, render):
     for flags in ((), ("--check",)):  # the folder in the inventory makes no difference to site.yml
         run = fed.play("site", *flags, hosts=hosts, rc=2, flower_render_directory=str(flux.checkout / "deploy"))
         words = run.messages("site-a", failed=True)
-        assert f"StatefulSet {fed.namespace}/supernode-cpu: {FLUX} sets .spec.replicas to another value" in words, words
+        assert f"StatefulSet {fed.namespace}/supernode-cpu: field manager {FLUX} owns .spec.replicas with another value" in words, words
     assert {host: numbers["failed"] for host, numbers in run.recap.items()} == {"hub": 0, "site-a": 1, "site-b": 0}
 
     # Rendered and pushed, Flux applies it there, and site.yml agrees.
@@ -104,7 +104,7 @@ def test_flux_and_site_get_along(fed, flux, render):
     render(hosts)
     revision = flux.push("Two again")
     flux.applied(fed, revision, "hub")
-    assert f"{FLUX} sets .spec.replicas to another value" in fed.play("site", hosts=hosts, rc=2).messages("site-a", failed=True)
+    assert f"field manager {FLUX} owns .spec.replicas with another value" in fed.play("site", hosts=hosts, rc=2).messages("site-a", failed=True)
     fed.cluster("site-a").patch(*POOL, fed.namespace, {"metadata": {"annotations": {TAKE_FROM: FLUX}}})
     fed.site(hosts)
     assert set(fed.pods("site-a")) == {"supernode-cpu-0", "supernode-cpu-1"}

@@ -57,7 +57,7 @@ def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[A
     run, finish = fed.hold(**{"num-server-rounds": 2})
     made = fed.play("backup", "-e", given, "-e", private)
     assert fed.app_runs()[run] == "running"
-    assert "opened it and read it to its end" in made.messages(), made.messages()
+    assert "decrypted and read it completely" in made.messages(), made.messages()
     assert not finish().rc and fed.app_runs()[run] == "finished:completed"
     (archive,) = home.glob("*.tar")
     said = subprocess.run(["tar", "-xOf", archive, "archive.age"], capture_output=True, check=True).stdout

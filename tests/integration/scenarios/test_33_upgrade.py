@@ -78,7 +78,7 @@ def test_a_site_whose_image_is_missing_stops_the_upgrade(former: Any, tmp_path: 
     told = run.messages("hub", failed=True)
     (archive,) = tmp_path.glob("*.tar")
     assert progress(fed)["backup"] == str(archive)
-    assert "wave 1 of 2 does not begin: site-a: the new images cannot be pulled" in told and "node " in told, told
+    assert "wave 1 of 2 does not start: site-a: the new images cannot be pulled" in told and "node " in told, told
     assert f"the image {MISSING} of container supernode cannot be pulled" in told and "Not touched: site-a, site-b" in told, told
     assert "the new images cannot be pulled" in run.messages("site-a", failed=True), run.details()
     assert is_at(fed, "hub", NEW, "superlink") and is_at(fed, "hub", NEW, "serverapp")

@@ -45,7 +45,7 @@ def test_what_is_refused(fed):
     said = fed.play("drill", "-e", "flower_drill=site_cut", rc=2).messages("hub", failed=True)
     assert "flower_drill_confirm is not scenario" in said and "Nothing was broken" in said, said
     said = fed.play("drill", "-e", "flower_drill=disk_full", *CONFIRM, rc=2).messages("hub", failed=True)
-    assert "flower_drill names one or more of superlink_killed, supernode_killed, site_cut" in said, said
+    assert "flower_drill must name one or more of superlink_killed, supernode_killed, site_cut" in said, said
     assert {site: fed.lives(site) for site in SITES} == before and not denied(fed)
     fed.settled = True
 

@@ -231,10 +231,10 @@ def test_the_drill_of_a_lost_hub(pair: Pair) -> None:
     """The steps of the guide on drills: the hub serves, and is not asked."""
     known, lives = set(pair.nodes("hub")), pair.lives()
     said = pair.play("drill", "-e", f"flower_drill=superlink_killed,hub_lost flower_drill_confirm={NAME}", rc=2).messages("hub", failed=True)
-    assert "of a database or a hub is a failover" in said and "flower_failover_hub_lost=true" in said and "Nothing was broken" in said, said
+    assert "of a database or a hub requires a failover" in said and "flower_failover_hub_lost=true" in said and "Nothing was broken" in said, said
     pair.play("standby")
     said = pair.play("failover", "-e", "flower_failover=true flower_failover_hub_lost=true").messages("spare")
-    assert "s after the begin (the target of 120 s is met)" in said and "hub is not fenced by this run" in said, said
+    assert "s after the start (the target of 120 s is met)" in said and "hub is not fenced by this run" in said, said
     print(said)
     assert pair.nodes("spare") == dict.fromkeys(known, "online") and pair.pods("hub")
     pair.play("failover", "-e", "flower_failover=true")

@@ -96,7 +96,7 @@ def test_logs_of_all_clusters_are_in_order_and_followed(fed):
 
 
 def test_a_restart_waits_for_runs(fed):
-    assert "Say what to restart" in fed.play("restart", rc=2).messages(failed=True)
+    assert "Set the hosts to restart" in fed.play("restart", rc=2).messages(failed=True)
     places = (("hub", "serverapp"), ("hub", "superlink"), ("site-a", "supernode"), ("site-b", "supernode"))
     before = {(context, name): fed.lives(context, name=name) for context, name in places}
     run, release = fed.hold(**{"num-server-rounds": 1})
@@ -204,7 +204,7 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
     broken = {
         "site-c: the API server https://127.0.0.1:1": ("site-c", "flower_forget_sites=site-c"),
         IMAGE: ("site-b", "credentials of its registry"),
-        "site-a is denied since": ("site-a", "flower_access=admitted"),
+        "site-a has been denied since": ("site-a", "flower_access=admitted"),
         f"node {node} is registered": ("", "flwr supernode unregister"),
         "its client certificate ends": ("site-b", "--limit site-b renews it"),
         "told to fail": ("", "flower_runs=logs"),
@@ -246,5 +246,5 @@ def test_the_remedies_help(federation, tmp_path):
     page = tmp_path / "fleet.html"
     report = fed.play("status", "-e", "flower_status_format=json", "-e", f"flower_status_page={page}").report
     assert report["healthy"], report["problems"]
-    assert [one["remedy"].partition(":")[0] for one in report["findings"]] == ["Its log says why"], report["findings"]
+    assert [one["remedy"].partition(":")[0] for one in report["findings"]] == ["Check its log"], report["findings"]
     assert "no problems, 1 warning, 3 SuperNodes of 2 sites are online" in page.read_text()

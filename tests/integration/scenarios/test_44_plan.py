@@ -87,7 +87,7 @@ def test_a_plan_is_applied_as_it_was_shown(fed, place):
     assert len(after) == len(before) and fed.node_config("site-b", min(fed.pods("site-b")))["note"] == "first"
 
     run = fed.site(hosts, "-e", f"flower_plan={file}")
-    assert "nothing is left to do" in run.messages() and set(run.changed.values()) == {0}
+    assert "no changes are left to apply" in run.messages() and set(run.changed.values()) == {0}
     assert fed.everything() == after
 
 
@@ -98,7 +98,7 @@ def test_a_plan_is_applied_by_its_hash(fed):
     wanted = published(run)
     assert wanted in run.messages()
     wrong = fed.play("site", "-e", f"flower_plan_hash={wanted[::-1]}", rc=2).messages(failed=True)
-    assert f"the plan {wanted[::-1]} is not what would be done now, which has the SHA-256 {wanted}" in wrong, wrong
+    assert f"the plan {wanted[::-1]} does not match the changes that are due now, whose plan has the SHA-256 {wanted}" in wrong, wrong
     run = fed.play("site", "-e", f"flower_plan_hash={wanted}")
     assert f"plan {wanted}: 1 changes are applied, all of them planned" in run.messages(), run.messages()
     assert "note" not in fed.node_config("site-b", min(fed.pods("site-b")))
@@ -160,7 +160,7 @@ def test_a_plan_that_was_interrupted_is_finished(fed, place):
 def test_sites_of_other_regions_are_denied_for_the_time_of_a_run(fed):
     run = fed.play("run", *IN_EU)
     assert "(2 nodes, 1200 examples; site-a 2)" in run.messages(), run.messages()
-    assert "site-b is denied since" in run.output and "msg: site-b is admitted" in run.output
+    assert "site-b has been denied since" in run.output and "msg: site-b is admitted" in run.output
     fed.wait_online(*fed.keys("site-b").values(), seconds=180)
 
 
@@ -170,7 +170,7 @@ def test_a_site_that_someone_denies_during_such_a_run_stays_denied(fed):
     going = fed.start("run", *IN_EU)
     fed.wait("the denial for the run", lambda: fed.ledger().read_denial("site-b"), 60)
     refused = fed.play("run", *IN_EU, rc=2).messages("hub", failed=True)
-    assert "deny sites for a time: site-b (a run in eu only)" in refused, refused
+    assert "deny sites temporarily: site-b (a run in eu only)" in refused, refused
     assert fed.ledger().read_denial("site-b")["holder"].startswith("run ")
     fed.play("site_access", "-e", "flower_site=site-b flower_access=denied flower_reason=audit")
     run = going()

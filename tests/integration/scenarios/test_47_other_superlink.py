@@ -151,7 +151,7 @@ def test_supernodes_join_train_and_get_new_keys(federation: Any, flwr: Flwr, tmp
     # New keys: they are made, registered by the administrator, and SuperNodes restart with them.
     old, before, lives = online(flwr), files_of(tmp_path), fed.lives("site-a", SPACE)
     made = fed.play(*ROTATE, hosts=hosts)
-    assert "new keys were made" in made.warnings() and not set(files_of(tmp_path).values()) & set(before.values()), made.details()
+    assert "new keys were created" in made.warnings() and not set(files_of(tmp_path).values()) & set(before.values()), made.details()
     assert fed.lives("site-a", SPACE) == lives and online(flwr) == old
     register(flwr, tmp_path)
     again = fed.play(*ROTATE, hosts=hosts)

@@ -93,7 +93,7 @@ def test_sites_train_through_the_gateway(fed: Any, traefik: None) -> None:
     """The Gateway does not let the namespace attach at first, which only its controller can say; then its owners allow it."""
     ids = fed.nodes()
     said = fed.play("site", "--limit", "hub", hosts=hosts(fed, superlink_wait_timeout=15), rc=2).messages("hub", failed=True)
-    assert f"Gateway {INFRA}/public has not taken it: Accepted is False (NotAllowedByListeners" in said, said
+    assert f"Gateway {INFRA}/public has not accepted it: Accepted is False (NotAllowedByListeners" in said, said
     owned = fed.hub.apply(gateway("public", ANYWHERE))
     fed.wait("the Gateway", lambda: accepted(fed, "public"))
 

@@ -294,7 +294,7 @@ def existing(organization: str, mark: str = "") -> dict[str, dict[str, str]]:
 def test_a_console_in_another_organization_keeps_what_all_organizations_see() -> None:
     known, refused = looked(existing("Flower"), awx_organization="Beta")
     assert len(refused) == 2, refused
-    for words in ("They are of the console in the organization Flower: all organizations share them", "awx_name", "Nothing was done"):
+    for words in ("They belong to the console in the organization Flower: all organizations share them", "awx_name", "Nothing was done"):
         assert all(words in one for one in refused), refused
     assert "execution environments that this role did not create: Flower. " in refused[1]
     known, _refused = looked(existing("Flower"), awx_organization="Beta", awx_state="absent")

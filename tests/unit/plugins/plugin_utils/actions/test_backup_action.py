@@ -99,4 +99,4 @@ def test_that_emptying_a_hub_deletes_its_outputs_is_said(superlink_spec, monkeyp
     spec = HubSpec.parse(superlink_spec(namespace="flower"))
     with pytest.raises(ClusterError, match="delete the hub's namespaces first") as caught:
         superlink_backup.ActionModule._refuse_hub(hub, spec, "flower-ca", "a.tar")
-    assert ("the outputs of runs, which no backup has: before that, fetch them" in caught.value.message) is has_claim
+    assert ("the outputs of runs, which backups do not contain. Fetch them first" in caught.value.message) is has_claim

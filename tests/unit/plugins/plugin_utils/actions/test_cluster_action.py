@@ -79,7 +79,7 @@ def test_the_credentials_of_a_shared_kubeconfig_are_not_sent_to_a_host(task: dic
     if not refused:
         assert action.auth_of()["host"] == "https://site"
         return
-    with pytest.raises(ClusterError, match="they are not sent there. Is the variable of the token"):
+    with pytest.raises(ClusterError, match="they are not sent there. Check that the variable of the token"):
         action.auth_of()
 
 

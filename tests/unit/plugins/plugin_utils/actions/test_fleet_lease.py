@@ -136,7 +136,7 @@ def test_each_hub_has_its_own(hub: LeaseHub) -> None:
 @pytest.mark.parametrize("option", [{"start_at_task": "x"}, {"skip_tags": ["always,preflight"]}, {"skip_tags": "always"}])
 def test_nothing_is_done_where_checks_were_left_out(hub: LeaseHub, monkeypatch: pytest.MonkeyPatch, option: dict[str, Any]) -> None:
     cli(monkeypatch, **option)
-    with pytest.raises(ClusterError, match="leaves out checks that come before every change, so the lease of the fleet is not taken"):
+    with pytest.raises(ClusterError, match="skips checks that precede every change, so the lease of the fleet is not taken"):
         fleet_lease.held(Action()).__enter__()
     assert hub.lease is None
 

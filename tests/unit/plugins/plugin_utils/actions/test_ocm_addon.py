@@ -135,7 +135,7 @@ def test_files_for_a_gitops_controller_have_the_bindings_that_a_run_would_apply(
 def test_another_placement_is_not_handed_over_by_a_gitops_controller(monkeypatch, parsed_addon, ocm_addon_spec):
     """It applies the Placement and the add-on at once: OCM would delete the add-on in every cluster before the Placement has selected any."""
     run = Run(monkeypatch, management(parsed_addon, install="Manual"))
-    with pytest.raises(ClusterError, match=r"nothing is written: .* from the Placement flower/flower-supernode\. .* until that has selected a, "):
+    with pytest.raises(ClusterError, match=r"nothing was written: .* from the Placement flower/flower-supernode\. .* until that has selected a, "):
         run(ocm_addon_spec(), check=True, rendering=True)
     assert run.rendered is None
 
@@ -160,7 +160,7 @@ def test_the_add_on_stays_as_it_is_if_a_site_would_lose_it(monkeypatch, parsed_a
 def test_check_mode_says_what_it_would_wait_for(monkeypatch, parsed_addon, ocm_addon_spec):
     run = Run(monkeypatch, management(parsed_addon, install="Manual"))
     (warning,) = run(ocm_addon_spec(), check=True)["warnings"]
-    assert "handed over to the Placement flower/flower-supernode as soon as that has selected a;" in warning
+    assert "switches to the Placement flower/flower-supernode as soon as that has selected a;" in warning
     assert "wait" not in run.steps and len(run.steps) == 2
 
 

@@ -51,7 +51,7 @@ def test_a_site_is_forgotten_without_rights_that_its_fleet_does_not_need(monkeyp
     result = clean(monkeypatch, "direct", sites=["site-a"], forget="site-b")
     assert not result["changed"]
     (words,) = result["warnings"]
-    assert words.startswith("whether Open Cluster Management still delivers anything to site-b is not known: ") and "jane cannot get" in words
+    assert words.startswith("cannot determine whether Open Cluster Management still delivers objects to site-b: ") and "jane cannot get" in words
 
 
 def test_where_sites_are_behind_it_a_missing_right_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_a_missing_right_is_an_error_if_a_site_may_have_been_behind_it(
     if known:
         assert clean(monkeypatch, "direct", **given)["warnings"]
         return
-    with pytest.raises(ClusterError, match=r"site-b is not known, so nothing is forgotten: .*jane cannot get"):
+    with pytest.raises(ClusterError, match=r"site-b is unknown, so nothing is forgotten: .*jane cannot get"):
         clean(monkeypatch, "direct", **given)
 
 

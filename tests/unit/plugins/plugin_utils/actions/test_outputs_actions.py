@@ -250,12 +250,12 @@ def test_a_reader_that_cannot_be_asked_is_a_warning(cluster, app, monkeypatch):
 
     monkeypatch.setattr(FlowerCLI, "wait_for_superlink", no_answer)
     found = act(run, cluster, app=str(app))
-    assert any("how much room is left for outputs is not known: no answer" in one for one in found["warnings"])
+    assert any("the free space for outputs is unknown: no answer" in one for one in found["warnings"])
 
 
 def test_outputs_of_a_run_that_is_not_waited_for_are_fetched_later(cluster, app, tmp_path):
     found = act(run, cluster, app=str(app), wait=False, outputs_min_free="0", outputs_directory=str(tmp_path / "home"))
-    assert found["msg"] == "run 1 was submitted; its outputs are fetched when it is waited for with run_id (flower_run_id)"
+    assert found["msg"] == "run 1 was submitted; to fetch its outputs, wait for it with run_id (flower_run_id)"
     assert act(run, cluster, app=str(app), wait=False, outputs_min_free="0")["msg"] == "run 1 was submitted"
 
 
@@ -294,7 +294,7 @@ def test_a_run_whose_origin_cannot_be_kept_goes_on(cluster, app):
     (cluster.root / ".began-1").mkdir()
     found = act(run, cluster, app=str(app), resume="2", outputs_min_free="0")
     assert found["run_id"] == "1" and not found.get("failed")
-    assert any("will not have what it began with" in one for one in found["warnings"])
+    assert any("will not list its inputs" in one for one in found["warnings"])
 
 
 def test_a_run_goes_on_from_an_earlier_one(cluster, app):
@@ -327,7 +327,7 @@ def test_what_a_run_goes_on_from_stays_while_it_is_not_finished(cluster, app, mo
 @pytest.mark.parametrize(
     ("resume", "words"),
     [
-        ("7", "run 7 has no outputs on hub to go on from"),
+        ("7", "run 7 has no outputs on hub to resume from"),
         ("3", "run 3 is not finished, and its outputs are not handed to another run"),
         ("x", "resume: a run id is a number, not 'x'"),
     ],
@@ -363,7 +363,7 @@ def test_an_app_that_can_be_handed_nothing(cluster, app, option):
     for other in ("", f"{key} = 3\n"):
         project.write_text(project.read_text().replace(f'{key} = ""\n', other))
         with pytest.raises(
-            FlowerError, match=rf'{option}: .* has no text \'{key}\'. Add {key} = "" to \[tool.flwr.app.config\]'
+            FlowerError, match=rf'{option}: .* has no string \'{key}\'. Add {key} = "" to \[tool.flwr.app.config\]'
         ):
             act(run, cluster, app=str(app), **{option: "1"})
 

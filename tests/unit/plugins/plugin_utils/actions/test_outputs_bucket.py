@@ -170,7 +170,7 @@ def test_the_list_says_where_they_are(cluster: Cluster) -> None:
     assert any(f"{PLACE}/{OLD}" in line for line in found["table"]) and found["msg"].endswith(f"; 1 finished run not uploaded to {PLACE}")
     cluster.fails = {"lsjson": "no such host"}
     found = act(run_outputs_info, cluster)
-    assert found["outputs"] and any("is not known: s3://models/trial (hub): rclone lsjson ended" in one for one in found["warnings"])
+    assert found["outputs"] and any("in object storage: s3://models/trial (hub): rclone lsjson ended" in one for one in found["warnings"])
     assert "no such host" in facts(cluster)["bucket_error"]
     cluster.place = ""
     found = act(run_outputs_info, cluster)

@@ -101,7 +101,7 @@ def test_a_value_that_looks_like_a_secret_is_told(run: Any) -> None:
     pods = {**item("StatefulSet"), "spec": {"template": {"spec": {"containers": [{"name": "supernode", "env": [env]}]}}}}
     check_notes.add_objects("site-a", [pods])
     (warning,) = run(["site-a"])["warnings"]
-    assert warning.startswith("site-a: StatefulSet a, container supernode: the value of HF_TOKEN looks like a secret, and everyone who reads")
+    assert warning.startswith("site-a: StatefulSet a, container supernode: the value of HF_TOKEN looks like a secret, and everyone with access")
     assert "s3cr3t" not in warning
 
 

@@ -120,7 +120,7 @@ def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[lis
 def test_a_run_that_is_not_over_in_time_is_not_watched(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     ends(monkeypatch, runs.Run("5", "running", "", 1.0, "me/app"))
     words = act(run_id="5", regions=["eu"])["msg"]
-    assert "It is still running" in words and "nothing keeps it in its regions" in words and "flower_run_regions" in words
+    assert "It is still running" in words and "its regions are not enforced" in words and "flower_run_regions" in words
     assert "regions" not in act(run_id="5")["msg"]
 
 
@@ -133,7 +133,7 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(run_sites, "homes", lambda cli: EU.homes)
     found = act(run_id="5")
     assert succeeded(found) and found["node_errors"] in found["warnings"][0] and found["warnings"] == [
-        "run 5: answers of SuperNodes in its log that are errors: 1. Flower's strategies go on without these SuperNodes. "
+        "run 5: answers of SuperNodes in its log that are errors: 1. Flower's strategies continue without these SuperNodes. "
         "The last error of each: site-b (node 3): <class 'ValueError'>:<'3 columns'>"
     ]
     end = runs.Run("5", "finished:failed", "", 1.0, "me/app")
@@ -145,7 +145,7 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
 def test_a_run_that_cannot_be_read_may_be_over(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (runs.Run("5", "running", "", 1.0, "me/app"), "hub: no route to host.", []))
     words = act(run_id="5", wait_timeout=60)["msg"]
-    assert words.startswith("hub: it is not known whether run 5 is over, after 60 s (wait_timeout); last seen: running; the last read failed: hub: no route")
+    assert words.startswith("hub: cannot determine whether run 5 has ended, after 60 s (wait_timeout); last seen: running; the last read failed: hub: no route")
     assert "no route to host. It may still be running. Wait for it with run_id" in words and "is still running" not in words.replace("may still", "")
 
 
@@ -161,7 +161,7 @@ def test_a_run_is_not_followed_in_regions_that_are_none(monkeypatch: pytest.Monk
     with pytest.raises(FlowerError) as refused:
         act(run_id="5", regions=["EU"])
     assert refused.value.message == (
-        "run 5 is not followed, and so not kept in its regions: no site is in the region EU (flower_run_regions). Regions: eu, us"
+        "run 5 is no longer followed, so its regions are no longer enforced: no site is in the region EU (flower_run_regions). Regions: eu, us"
     )
 
 
@@ -178,7 +178,7 @@ def test_no_site_is_denied_for_a_run_that_cannot_be() -> None:
 
     assert refused(flower_run_regions="eu, us") == ""
     assert refused(flower_run_regions="eu, EU") == "no site is in the region EU (flower_run_regions). Regions: eu, us. Nothing was changed."
-    assert "leave flower_run_wait true" in refused(flower_run_regions="eu", flower_run_wait="false")
+    assert "set flower_run_wait to true" in refused(flower_run_regions="eu", flower_run_wait="false")
     assert "needs flower_run_regions" in refused(flower_run_regions="")
     hub["runs"] = [{"run-id": "7", "status": "running"}]
     assert "active runs use: 7" in refused(flower_run_regions="eu")
@@ -203,7 +203,7 @@ def test_a_run_that_cannot_be_read_any_more_may_go_on(online: list[list[str]], m
     ends(monkeypatch, Unauthorized("hub: the token has expired."))
     words = act(run_id="5", regions=["eu"])["msg"]
     assert "the token has expired. It may still be running. Wait for it with run_id (flower_run_id): 5, or stop it: kubectl " in words
-    assert "nothing keeps it in its regions" in words
+    assert "its regions are not enforced" in words
     ends(monkeypatch, runs.UnknownRun("the SuperLink has no run 5"))
     assert "may still be running" not in act(run_id="5", regions=["eu"])["msg"]
 
@@ -237,4 +237,4 @@ def test_a_run_that_was_not_watched_all_the_time_says_so(online: list[list[str]]
     monkeypatch.setattr(run_regions, "fault_afterwards", lambda *_given: "")
     monkeypatch.setattr(run.ActionModule, "_fetch_outputs", lambda self, cli, run_id, result: result.update(outputs={}))
     (warning,) = act(run_id="5", regions=["eu"])["warnings"]
-    assert warning.startswith("for 3600 s of run 5 it was not known which SuperNodes were online")
+    assert warning.startswith("for 3600 s of run 5 the online SuperNodes were unknown")

@@ -49,7 +49,7 @@ def test_a_site_is_asked_by_its_own_variables(action: Any, site: str, place: tup
     [
         ("site-o", "delivered through the hub of Open Cluster Management"),
         ("site-f", "delivered through files that the site applies itself"),
-        ("site-z", "the inventory does not have it"),
+        ("site-z", "it is not in the inventory"),
         ("site-x", "flower_delivery: 'post' is not one of"),
     ],
 )

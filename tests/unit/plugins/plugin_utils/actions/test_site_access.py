@@ -61,5 +61,5 @@ def test_one_that_serves_is_not_held_up_by_a_lost_standby(monkeypatch: pytest.Mo
     term = Term(ACTIVE, 1, "hub", "spare")
     assert deny(monkeypatch, {"hub": term, "spare": Term(STANDBY, 1, "hub")}, GROUPS)["warnings"] == ["w"]
     result = deny(monkeypatch, {"hub": term, "spare": ClusterError("spare: no answer.")}, GROUPS)
-    assert result["changed"] and result["warnings"] == ["whether spare serves is not known: spare: no answer.", "w"]
+    assert result["changed"] and result["warnings"] == ["cannot determine whether spare serves: spare: no answer.", "w"]
     assert deny(monkeypatch, {"hub": None}, {"flower_hub": ["hub"]})["warnings"] == ["w"]

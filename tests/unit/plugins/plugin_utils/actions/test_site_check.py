@@ -132,7 +132,7 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
     outcomes = Outcomes(RUN, sites, 1)
     refuse(outcomes, action._moved_faults, sites, {})
     assert outcomes.good() == (["site-a", "site-b"] if claim else ["site-b"])
-    assert claim or "it is deployed in namespace lab so far" in outcomes["site-a"].msg
+    assert claim or "it is currently deployed in namespace lab" in outcomes["site-a"].msg
 
     def silent() -> Any:
         raise ClusterError("hub does not answer")

@@ -77,7 +77,7 @@ def test_the_pod_of_before_a_change_is_not_the_one_that_is_waited_for(monkeypatc
     action = object.__new__(ActionModule)
     action._task = SimpleNamespace(check_mode=False)
     action._wait_ready(hub, {"namespace": "flower", "wait_timeout": 300}, read_again)
-    assert slept == ["StatefulSet superlink: its controller has not seen generation 2 yet", "StatefulSet superlink: 0 of 1 replicas are updated"]
+    assert slept == ["StatefulSet superlink: its controller has not observed generation 2 yet", "StatefulSet superlink: 0 of 1 replicas are updated"]
     assert read_again["trouble"] == ""
 
 
@@ -122,7 +122,7 @@ def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_gateway_that_refuses_its_files_is_trouble_and_shown_in_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every play that waits for the hub fails on the message, and the status shows a problem, though all pods are ready."""
-    said = "the gateway on hub does not take its files: it serves what it loaded before"
+    said = "the gateway on hub rejects its files: it serves the previous ones"
     surroundings(monkeypatch, refusal=said)
     found = read(contextlib.nullcontext(Hub()))
     assert found["trouble"] == found["msg"] == said

@@ -126,7 +126,7 @@ def test_results_that_cannot_be_kept_are_shown(verify: Any) -> None:
     sites, result, _ledger = verify({"a": record("a", "1")}, fault="Too long: must have at most 1048576 bytes")
     assert sites["a"]["accepted"] and result["table"][0].endswith("accepted")
     (warning,) = result["warnings"]
-    assert "the results are not kept on the hub" in warning and "Too long" in warning
+    assert "the results cannot be stored on the hub" in warning and "Too long" in warning
 
 
 def test_what_earlier_releases_kept_is_shortened(verify: Any) -> None:

@@ -176,7 +176,7 @@ def test_a_hub_that_cannot_be_asked_is_a_warning_only_before_the_teardown(monkey
 
     monkeypatch.setattr(hub, "list", silent)
     result = forget(monkeypatch, hub, [], sites=[], removed=["hub"], validate=True)
-    assert result["others"] == [] and result["warnings"] == ["whether other sites need the hub is not known: hub: no answer."]
+    assert result["others"] == [] and result["warnings"] == ["cannot determine whether other sites need the hub: hub: no answer."]
     with pytest.raises(ClusterError, match="no answer"):
         forget(monkeypatch, hub, [], sites=[], removed=["hub"])
     with pytest.raises(ClusterError, match="flower_forget_sites is True"):

@@ -183,7 +183,7 @@ def test_an_app_that_cannot_be_read_is_refused_first() -> None:
 @pytest.mark.parametrize(
     ("variables", "options", "words"),
     [
-        ({"ansible_limit": "a"}, {}, "--limit a: an upgrade is that of the whole fleet"),
+        ({"ansible_limit": "a"}, {}, "--limit a: an upgrade covers the whole fleet"),
         ({"flower_plan": "x.yml"}, {}, "only federated.flower.site applies a plan"),
         ({"flower_plan_hash": "5f0c"}, {}, "only federated.flower.site applies a plan"),
         ({"flower_backup_directory": ""}, {}, "flower_upgrade_backup: an upgrade of the SuperLink changes its database"),
@@ -268,7 +268,7 @@ def test_images_that_cannot_be_pulled_stop_the_wave() -> None:
     fleet.answers["supernode pulled"] = {"a": {"failed": True, "msg": "a: no image"}}
     result = fleet.upgrade()
     assert "supernode a" not in fleet.calls and fleet.states == {"a": "waiting", "b": "waiting"}
-    assert result["sites"]["a"][-1]["failed"] and "wave 1 of 2 does not begin: a: no image." in result["sites"]["hub"][0]["msg"]
+    assert result["sites"]["a"][-1]["failed"] and "wave 1 of 2 does not start: a: no image." in result["sites"]["hub"][0]["msg"]
 
 
 @pytest.mark.parametrize(

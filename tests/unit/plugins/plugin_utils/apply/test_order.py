@@ -57,7 +57,7 @@ def test_faults_are_told_together() -> None:
             ]
         )
     assert error.value.message == (
-        "The list of objects is not usable: objects[0]: not an object but str; objects[1]: apiVersion is missing; "
+        "The list of objects is invalid: objects[0]: not an object but str; objects[1]: apiVersion is missing; "
         "objects[2]: Pod: metadata.name is missing (generateName cannot be applied); "
         "objects[5] (Secret s): data.k is not base64 (use stringData for plain text); ConfigMap n/a is listed twice"
     )

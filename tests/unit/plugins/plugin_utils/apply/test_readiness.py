@@ -55,7 +55,7 @@ def proxied(status: str, seen: int = 2, **more: Any) -> dict[str, Any]:
     return obj("projectcontour.io/v1", "HTTPProxy", {}, conditions=[one])
 
 
-NOT_TAKEN = "Gateway infra/public has not taken it: "
+NOT_TAKEN = "Gateway infra/public has not accepted it: "
 TAKEN = {"Accepted": "True", "ResolvedRefs": "True"}
 SEEN = {"observedGeneration": 2}
 STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", message="no progress")
@@ -77,9 +77,9 @@ def site(conditions: list[dict[str, str]]) -> dict[str, Any]:
 @each_row(
     ("given", "why"),
     [
-        (obj("apps/v1", "Deployment", {}, observedGeneration=1), "its controller has not seen generation 2 yet"),
+        (obj("apps/v1", "Deployment", {}, observedGeneration=1), "its controller has not observed generation 2 yet"),
         (deployment(2, updatedReplicas=1), "1 of 2 replicas are updated"),
-        (deployment(1, updatedReplicas=1, replicas=2), "1 old replicas have not ended yet"),
+        (deployment(1, updatedReplicas=1, replicas=2), "1 old replicas have not terminated yet"),
         (deployment(1, updatedReplicas=1, replicas=1), "0 of 1 replicas are available"),
         (deployment(1, updatedReplicas=1, replicas=1, availableReplicas=1), ""),
         (deployment(0), ""),
@@ -131,16 +131,16 @@ def site(conditions: list[dict[str, str]]) -> dict[str, Any]:
         ),
         (attached(TAKEN), ""),
         (attached({"Accepted": "False", "ResolvedRefs": "True"}, TAKEN), ""),
-        (attached(), f"{NOT_TAKEN}no controller has reported on it. Does the controller of its class run?"),
-        (attached(TAKEN, gateway="other"), f"{NOT_TAKEN}no controller has reported on it. Does the controller of its class run?"),
+        (attached(), f"{NOT_TAKEN}no controller has reported a status. Check that the controller of its class is running"),
+        (attached(TAKEN, gateway="other"), f"{NOT_TAKEN}no controller has reported a status. Check that the controller of its class is running"),
         (attached({"Accepted": "False", "ResolvedRefs": "True"}), f"{NOT_TAKEN}Accepted is False (Because)"),
         (
             attached({"Accepted": "True", "ResolvedRefs": "True"}, seen=1),
-            f"{NOT_TAKEN}its controller has not judged Accepted of generation 2 yet; its controller has not judged ResolvedRefs of generation 2 yet",
+            f"{NOT_TAKEN}its controller has not reported Accepted of generation 2 yet; its controller has not reported ResolvedRefs of generation 2 yet",
         ),
-        (attached({"Accepted": "True"}), f"{NOT_TAKEN}its controller has not judged ResolvedRefs of generation 2 yet"),
+        (attached({"Accepted": "True"}), f"{NOT_TAKEN}its controller has not reported ResolvedRefs of generation 2 yet"),
         (proxied("True"), ""),
-        (proxied("True", seen=1), "its controller has not judged Valid of generation 2 yet"),
+        (proxied("True", seen=1), "its controller has not reported Valid of generation 2 yet"),
         (
             proxied("False", reason="ErrorPresent", errors=[{"reason": "DuplicateVhost", "message": "fqdn is used"}]),
             "Valid is False (ErrorPresent); DuplicateVhost: fqdn is used",
@@ -165,7 +165,7 @@ def kept_back(partition: int, **spec: Any) -> dict[str, Any]:
     ("spec", "status", "why"),
     [
         ({"replicas": 2}, {"readyReplicas": 1}, "1 of 2 replicas are ready"),
-        ({"replicas": 1}, {"readyReplicas": 1, "replicas": 2}, "1 surplus replicas have not ended yet"),
+        ({"replicas": 1}, {"readyReplicas": 1, "replicas": 2}, "1 surplus replicas have not terminated yet"),
         ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 1, **REVISIONS}, "1 of 2 replicas are updated"),
         ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 2, **REVISIONS}, "revision b is not current yet"),
         ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 2, **REVISIONS, "currentRevision": "b"}, ""),

@@ -102,7 +102,7 @@ def test_check_mode_tells_of_the_pod() -> None:
 
 def test_what_may_not_be_seen_is_no_failure() -> None:
     result = apply_objects(Hub((live(), pod(CRASHED, **MEANT)), refused=True), [WANTED])
-    assert "whether its pods wait for a new template cannot be seen or changed" in result.warnings[0]
+    assert "cannot check or replace its pods that may still have the former template" in result.warnings[0]
 
 
 @pytest.mark.parametrize(

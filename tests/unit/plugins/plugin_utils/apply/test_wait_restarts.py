@@ -72,5 +72,5 @@ def test_a_pod_on_a_lost_node_is_named(kind: str) -> None:
         for pod, more in (("s-0", {"deletionTimestamp": "2026-11-26T10:00:00Z"}), ("s-1", {}))
     ]
     (why,) = one.until_gone([live]).values()
-    assert ("should end by 2026-11-26T10:00:00Z" in why and "is the node lost? kubectl get node gpu-7" in why) is (kind != "Secret")
+    assert ("should terminate by 2026-11-26T10:00:00Z" in why and "Check the node: kubectl get node gpu-7" in why) is (kind != "Secret")
     assert "s-1" not in why

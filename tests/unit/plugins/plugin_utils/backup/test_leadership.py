@@ -54,7 +54,7 @@ def test_a_hub_with_another_volume_is_not_copied():
 
     assert not fault("data")
     other = fault("new")
-    assert "a has another volume for its database than before" in other and "over what b has" in other
+    assert "a has another volume for its database than before" in other and "does not replace the copy on b" in other
     assert "-e flower_failover_hub_lost=true" in other and "copy of 2026-11-24T20:00:00Z on b" in other and "flower_standby_accept_volumes=true" in other
     assert "another volume" in fault("")
     assert "hub_lost" not in fault("", Term(FENCED, 2, "a")), "such a standby cannot serve without the hub"
@@ -92,7 +92,7 @@ def test_a_hub_is_refused_by_the_record_of_its_standby():
     assert "b took over from it in term 2" in leadership.refusal_by_peer("a", A1, "b", ACTIVE_B2)
     assert "b took over from it in term 2" in leadership.refusal_by_peer("a", None, "b", ACTIVE_B2), "restored from a backup"
     assert leadership.refusal_by_peer("b", ACTIVE_B2, "a", A1) == "", "it is the older one, and is fenced"
-    assert "both say" in leadership.refusal_by_peer("a", A1, "b", Term(ACTIVE, 1, "b"))
+    assert "both claim" in leadership.refusal_by_peer("a", A1, "b", Term(ACTIVE, 1, "b"))
 
 
 @each_row(("own", "other", "number", "fence", "fault"), [
@@ -106,7 +106,7 @@ def test_a_hub_is_refused_by_the_record_of_its_standby():
     (None, ACTIVE_B2, 2, "a", "took over"),
     (FENCED_A2, ACTIVE_B2, 2, "", "fenced"),
     (B1, A1, 1, "", "standby of"),
-    (A1, Term(ACTIVE, 1, "b"), 1, "", "both say"),
+    (A1, Term(ACTIVE, 1, "b"), 1, "", "both claim"),
 ])  # fmt: skip
 def test_copy_plan(own, other, number, fence, fault):
     plan = leadership_plans.copy_plan("a", "b", own, other)
@@ -141,7 +141,7 @@ def test_a_fence_that_was_interrupted_is_completed():
     (None, EMPTY, False, "no complete copy"),
     (None, Term(FENCED, 2, "a", copied="x"), False, "was fenced"),
     (B1, None, True, "is a standby itself"),
-    (A1, Term(ACTIVE, 1, "b"), True, "both say"),
+    (A1, Term(ACTIVE, 1, "b"), True, "both claim"),
     (Term(ACTIVE, 3, "a"), ACTIVE_B2, True, "a newer one"),
 ])  # fmt: skip
 def test_failovers_that_are_refused(own, other, reached, fault):
@@ -184,7 +184,7 @@ def test_active_runs_are_abandoned_only_on_request():
 
 def test_runs_that_cannot_be_listed_are_not_none():
     refused = hub_pair.runs_error("hub", "no right to exec", abandon=False)[0]
-    assert "whether hub has active runs, which would fail, is not known (no right to exec)" in refused
+    assert "cannot determine whether hub has active runs, which would fail (no right to exec)" in refused
     assert "flower_failover_abandon_runs=true" in refused and "flower_failover_hub_lost=true" in refused
     error, words = hub_pair.runs_error("hub", "no right to exec", abandon=True)
-    assert not error and "not known (no right to exec)" in words
+    assert not error and "cannot be listed (no right to exec)" in words

@@ -259,7 +259,7 @@ def test_runs_that_cannot_be_listed_forbid_a_failover(pair, monkeypatch):
     monkeypatch.setattr(runs, "read_all", refuse)
     with pytest.raises(ClusterError, match="whether hub has active runs"):
         pair.plan()
-    assert any("not known (hub: no right to exec)" in line for line in pair.plan(abandon_runs=True)["lines"])
+    assert any("cannot be listed (hub: no right to exec)" in line for line in pair.plan(abandon_runs=True)["lines"])
     pair.hub.put("Pod", "superlink-0", status={"containerStatuses": [{"name": "superlink", "ready": False, "state": {"waiting": {}}}]})
     assert any("its SuperLink is down (container waiting)" in line for line in pair.plan()["lines"])
 
@@ -325,7 +325,7 @@ def test_a_hub_that_is_followed_is_copied_again_and_again(follow, copied):
 def test_a_hub_that_does_not_answer_is_tried_again(follow, copied):
     failures = [1]
     assert follow(during=lambda _count: silent() if failures and failures.pop() else None)["copies"] == len(copied) == 2
-    with pytest.raises(ClusterError, match="hub was not followed to the end: hub: no answer"):
+    with pytest.raises(ClusterError, match="hub was not followed until the end: hub: no answer"):
         follow(during=lambda _count: silent())
 
 

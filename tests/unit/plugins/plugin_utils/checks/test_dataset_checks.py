@@ -99,8 +99,8 @@ def test_claims_that_cannot_be_used(seen: dict[str, Any], fault: str) -> None:
     [
         ({"claims": {"ct": claim()}}, ""),
         ({"claims": {"ct": claim("Pending")}, "classes": {"fast": LATE}}, ""),
-        ({"claims": {"ct": claim("Pending")}}, "whether its StorageClass fast waits for the first pod is not known"),
-        ({}, "whether PersistentVolumeClaim flower/ct can be used is not known: it may not be read"),
+        ({"claims": {"ct": claim("Pending")}}, "whether its StorageClass fast waits for the first pod is unknown"),
+        ({}, "whether PersistentVolumeClaim flower/ct can be used is unknown: this identity cannot read it"),
     ],
 )
 def test_claims_that_may_be_used(seen: dict[str, Any], warning: str) -> None:
@@ -115,7 +115,7 @@ def test_files(kind: str) -> None:
     assert (
         f"dataset codes: {kind} flower/icd does not exist: create it" in check(wanted, files={(kind, "icd"): False})[0]
     )
-    assert "is not known: it may not be read" in check(wanted)[1]
+    assert "is unknown: this identity cannot read it" in check(wanted)[1]
 
 
 NODES = [node("one"), node("two", zone="b")]
@@ -150,14 +150,14 @@ def test_a_volume_of_one_node_brings_its_pods_there() -> None:
     live = claim(volumeName="pv")
     assert check(spec(CT, replicas=2), claims={"ct": live}, volumes={"pv": volume}, nodes=NODES) == ("", "")
     faults, warnings = check(spec(CT, replicas=2), claims={"ct": live}, volumes={}, nodes=NODES)
-    assert faults == "" and "its PersistentVolume pv may not be read" in warnings
+    assert faults == "" and "cannot read its PersistentVolume pv" in warnings
     # A DaemonSet has a pod on every node all the same.
     assert "2 nodes" in check(spec(CT, mode="DaemonSet"), claims={"ct": live}, volumes={"pv": volume}, nodes=NODES)[0]
 
 
 def test_nodes_that_may_not_be_listed_are_a_warning() -> None:
     faults, warnings = check(spec(CT, replicas=2), claims={"ct": claim()})
-    assert faults == "" and "nodes may not be listed" in warnings
+    assert faults == "" and "this identity cannot list nodes" in warnings
 
 
 def test_a_claim_that_cannot_be_written_to() -> None:
@@ -258,7 +258,7 @@ def test_a_claim_that_may_be_on_one_node_is_no_fault(volumes: Any, affinity: Any
     wanted = spec(CT, replicas=2, affinity=affinity)
     seen = {"claims": {"ct": PINNED}, "volumes": volumes, "nodes": [node("n1"), node("n2")]}
     faults, warnings = check(wanted, **seen)
-    assert ("may run on 2 nodes" in faults, "it is not known whether they run on one node" in warnings) == (
+    assert ("may run on 2 nodes" in faults, "cannot determine whether they run on one node" in warnings) == (
         known,
         not known,
     )

@@ -110,7 +110,7 @@ def test_the_newest_served_version_is_used(attached, parsed_hub):
         ([gateway(listener())], {"host": HOST, "gateway": {"name": "public", "namespace": "infra", "section": "tls"}}, ""),
         ([FEATURED], {}, "Gateway infra/public on hub does not exist. Ask its owners"),
         ([gateway(listener())], {"gateway": {"name": "public"}}, "Gateway flower/public on hub does not exist"),
-        ([gateway()], {}, "has no listener that takes a TLSRoute of namespace flower and passes TLS through (web: protocol HTTP)"),
+        ([gateway()], {}, "has no listener that accepts a TLSRoute of namespace flower and passes TLS through (web: protocol HTTP)"),
         ([gateway(listener(tls={}))], {}, "tls: protocol TLS)"),
         ([gateway(listener(tls={"certificateRefs": []}))], {}, "tls: protocol TLS, tls.mode Terminate)"),
         ([gateway(listener(protocol="HTTPS"))], {}, "tls: protocol HTTPS, tls.mode Passthrough)"),
@@ -121,7 +121,7 @@ def test_the_newest_served_version_is_used(attached, parsed_hub):
         ([gateway(listener(allowedRoutes={"namespaces": {"from": "All"}, "kinds": [{"kind": "TCPRoute"}]}))], {}, "tls: it allows TCPRoute only)"),
         ([gateway(listener())], {"gateway": {"name": "public", "namespace": "infra", "section": "web"}}, "tls: superlink_gateway.section names another one)"),
         ([gateway(listener(), accepted="False")], {}, "is not accepted by its controller: Because: so it is"),
-        ([gateway(listener(), accepted="Unknown")], {}, "no controller has accepted it yet. Does the controller of its class traefik run?"),
+        ([gateway(listener(), accepted="Unknown")], {}, "no controller has accepted it yet. Check that the controller of its class traefik is running"),
         # A condition of an earlier generation says nothing.
         ([gateway(listener(), accepted="False", seen=2)], {}, "no controller has accepted it yet"),
         (
@@ -146,7 +146,7 @@ def test_the_gateway(items, changes, why, attached):
 
 def test_a_listener_without_the_name_of_the_next_certificate_is_doubted(attached):
     refused, (doubt,) = found(Stand(gateway(listener(hostname=HOST))), attached(host=HOST))
-    assert refused == [] and f"does not take next.{HOST}" in doubt
+    assert refused == [] and f"does not accept next.{HOST}" in doubt
 
 
 def test_address_and_names_of_a_gateway(attached, parsed_hub):

@@ -54,8 +54,8 @@ def test_a_claim_that_is_too_small_comes_with_the_command(parsed_hub: Any, there
     [
         ({}, {}, ""),
         ({"storage_class": "fast"}, {"storage_class": "fast", "storage_size": "50Gi", "made_storage_size": "10Gi"}, ""),
-        ({"storage_class": "fast"}, {"storage_class": "slow"}, "superlink_storage_class: the volume with the SuperLink's database was made with fast,"),
-        ({}, {"storage_class": "slow"}, "made with no StorageClass named (the cluster's default then), which cannot change to slow"),
+        ({"storage_class": "fast"}, {"storage_class": "slow"}, "superlink_storage_class: the volume with the SuperLink's database was created with fast,"),
+        ({}, {"storage_class": "slow"}, "created with no StorageClass named (the cluster's default then), which cannot be changed to slow"),
         ({}, {"storage_access_mode": "ReadWriteOncePod"}, "superlink_storage_access_mode: the volume"),
     ],
 )
@@ -122,6 +122,6 @@ def test_classes_that_are_not_there(parsed_hub: Any, live: list[Any], changes: d
     faults, words = said(hub_volumes.storage_classes(spec, cluster_platform.storage_classes(cluster)))
     assert faults == "" and [line.partition(":")[0] for line in words.splitlines()] == variables
     names = ", ".join(sorted(one["metadata"]["name"] for one in live)) or "there are none"
-    assert all(line.endswith(f"one of the cluster's: {names}") for line in words.splitlines())
+    assert all(line.endswith(f"a StorageClass of the cluster: {names}") for line in words.splitlines())
     hidden: Any = Cluster(allowed=False)
     assert said(hub_volumes.storage_classes(spec, cluster_platform.storage_classes(hidden))) == ("", "")

@@ -60,7 +60,7 @@ def rollout(kind="Progressive", **options):
         ({"spread": [{"maxSkew": 1}]}, "has no topologyKey"),
         ({"spread": [{"topologyKey": "region", "topologyKeyType": "Zone"}]}, "'Zone' is not one of Label, Claim"),
         ({"rollout": {"type": "Slow"}}, "ocm_addon_rollout.type: 'Slow' is not one of All, Progressive"),
-        ({"rollout": {"type": "All", "progressive": {}}}, "does not go together with type All; write all"),
+        ({"rollout": {"type": "All", "progressive": {}}}, "cannot be combined with type All; write all"),
         (
             {"rollout": rollout(maxConcurrency="few")},
             "ocm_addon_rollout.maxConcurrency: 'few' is neither a number nor a percentage",
@@ -68,7 +68,7 @@ def rollout(kind="Progressive", **options):
         ({"rollout": rollout(maxConcurrency=0)}, "ocm_addon_rollout.maxConcurrency: 0 stands for all clusters at once"),
         ({"rollout": rollout(maxConcurrency="0%")}, "ocm_addon_rollout.maxConcurrency: '0%' stands for all clusters at once"),
         ({"rollout": rollout(progressDeadline="soon")}, "ocm_addon_rollout.progressDeadline: 'soon' is not a duration"),
-        ({"install": "Manual", "rollout": rollout()}, "has no meaning without a Placement"),
+        ({"install": "Manual", "rollout": rollout()}, "has no effect without a Placement"),
         ({"tolerations": ["x"]}, "ocm_addon_tolerations[0]: 'x' is not a mapping"),
     ],
 )
@@ -95,7 +95,7 @@ def test_good_add_ons_have_no_faults(ocm_addon_spec):
         ({"ocm_addon": ""}, "supernode_ocm_addon: '' is not a DNS-1123 label"),
         (
             {"connectivity": "skupper", "superlink_address": "flower-superlink:9092"},
-            "site-a: flower_delivery: 'ocm' does not go together with flower_connectivity: skupper",
+            "site-a: flower_delivery: 'ocm' cannot be combined with flower_connectivity: skupper",
         ),
         (
             {"pools": [{"name": "edge", "mode": "DaemonSet"}]},

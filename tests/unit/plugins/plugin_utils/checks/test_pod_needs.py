@@ -134,4 +134,4 @@ def test_what_does_not_stop_a_site(parsed_site: Callable[..., Any], cluster: Any
 def test_a_quota_that_is_used_up(parsed_site: Callable[..., Any]) -> None:
     cluster: Any = Cluster(refuses=FULL)
     (word,) = require(pod_needs.check(cluster, parsed_site(), drafted(parsed_site()), [], "supernode"))
-    assert FULL in word and "until there is room" in word
+    assert FULL in word and "until the quota has free capacity" in word

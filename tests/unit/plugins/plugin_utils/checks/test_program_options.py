@@ -29,7 +29,7 @@ SITE: list[tuple[list[Any], str]] = [
     (["--max=3"], "is the beginning of --max-retries and --max-wait-time"),
     (["--max-retries"], "[0]: '--max-retries' has no value"),
     (["--max-retries", "--trusted-entities=/x"], "[0]: '--max-retries' has no value"),
-    (["--max-retries=many"], "[0]: '--max-retries' has a value that flower-supernode does not take"),
+    (["--max-retries=many"], "[0]: '--max-retries' has a value that flower-supernode does not accept"),
     (["--clientappio-api-address", "0.0.0.0:9094"], "[0]: '--clientappio-api-address' is refused by Flower 1.40 and later"),
     (["--rest"], "[0]: '--rest' is not an option of flower-supernode"),
     (["--flwr-dir=/app/.flwr"], "[0]: '--flwr-dir' is not an option"),
@@ -46,7 +46,7 @@ HUB: list[tuple[list[Any], str]] = [
     (["--executor=flwr.superexec.deployment:executor"], "[0]: '--executor' is not an option of flower-superlink"),
     (["--auth-list-public-keys", "/keys/clients.csv"], "[0]: '--auth-list-public-keys' is refused by Flower 1.40"),
     (["--serverappio-api-address", "0.0.0.0:9091"], "[0]: '--serverappio-api-address' is refused by"),
-    (["--log-rotation-backup-count", "0"], "has a value that flower-superlink does not take"),
+    (["--log-rotation-backup-count", "0"], "has a value that flower-superlink does not accept"),
     (["--log-f"], "[0]: '--log-f' has no value"),
 ]
 

@@ -195,7 +195,7 @@ def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., A
     one._deploy(["a"])
     assert not one.outcomes["a"].failed
     if fault:
-        assert [word for word in one.outcomes["a"].warnings if "its SuperNodes are not recorded at the hub" in word] == one.outcomes["a"].warnings[:1], "once"
+        assert [word for word in one.outcomes["a"].warnings if "cannot record its SuperNodes at the hub" in word] == one.outcomes["a"].warnings[:1], "once"
         return
     assert way.homes == {"12": "a"} and way.regions == {"a": "eu"}
     monkeypatch.setattr(one, "_register", lambda _keys: Registered())
@@ -283,4 +283,4 @@ def test_clientapps_are_changed_without_the_hub_all_the_same(parsed_site: Callab
     one.hub.ledger.read_sites = away
     clientapps._refuse_other_pools(one)
     assert not one.outcomes["a"].failed
-    assert one.outcomes["a"].warnings == ["a: whether it has the SuperNodes of these ClientApps is not known: hub does not answer"]
+    assert one.outcomes["a"].warnings == ["a: cannot determine whether it has the SuperNodes of these ClientApps: hub does not answer"]

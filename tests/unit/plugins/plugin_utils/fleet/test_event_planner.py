@@ -48,7 +48,7 @@ def test_many_sites_at_once_are_reported_and_not_repaired() -> None:
     planner = Planner(most=20)
     events, (reason,) = planner.plan(repairs(*range(21)), FLEET, 0)
     assert events == [{"do": REPORT, "meta": {"hosts": WHOLE}}]
-    assert reason.startswith("repair of 21 sites at once is not done, 20 are the most.")
+    assert reason.startswith("repair of 21 sites at once exceeds the maximum of 20, and was not done.")
     # Nothing was repaired, so each of them still can be.
     assert planner.plan(repairs(*range(20)), FLEET, 1)[0][0]["meta"]["hosts"] == sorted(
         f"site-{number}" for number in range(20)

@@ -95,8 +95,8 @@ def test_what_is_asked_for(payload: Any, wanted: list[Request]) -> None:
 @each_row(
     ("payload", "reason"),
     [
-        ([], "a message is not an object, but []"),
-        ("all", "a message is not an object, but 'all'"),
+        ([], "a message must be a JSON object, not []"),
+        ("all", "a message must be a JSON object, not 'all'"),
         ({}, "a message has the type None, which is not one of site-degraded, "),
         ({"type": ["status"]}, "a message has the type ['status']"),
         ({"type": "deploy", "site": "a"}, "a message has the type 'deploy'"),

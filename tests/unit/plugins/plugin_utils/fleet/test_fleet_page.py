@@ -182,11 +182,11 @@ def test_states() -> None:
 def test_what_is_not_known_is_not_said_to_be_offline() -> None:
     unasked = {"asked": False, "pool": {"online": None, "registered": None, "last_seen": ""}}
     page = Page(fleet_page(report(site("a", **unasked), site("b", **unasked), findings=[finding("hub hub: busy", "hub")]), NOW))
-    assert "1 problem, it is not known how many SuperNodes of 2 sites are online" in page.text
+    assert "1 problem, the number of online SuperNodes is unknown for 2 sites" in page.text
     assert "offline" not in page.text and "never" not in page.text
     assert "eu2 sites: 2 unknownConnection: 2 direct" in page.text.replace("\n", "")
     page = Page(fleet_page(report(site("a"), site("b", **unasked)), NOW))
-    assert "2 SuperNodes of 1 site are online, of 1 more it is not known" in page.text
+    assert "2 SuperNodes of 1 site are online, unknown for 1 more" in page.text
 
 
 def test_the_state_in_a_word() -> None:
@@ -227,8 +227,8 @@ def test_a_hub_alone_and_a_hub_that_is_down() -> None:
     down = report(site(reachable=False, pools=[], certificate={}))
     down["hub"] |= {"reachable": False, "asked": False, "well": False, "workloads": [], "certificate": {}, "address": "", "version": ""}
     assert "unknown" in Page(fleet_page(down, NOW)).text
-    assert "It is not known when certificates end." in fleet_page(down, NOW)
-    assert "It is not known whether there are runs." in fleet_page(down, NOW) and "The SuperLink lists none." in fleet_page(report(), NOW)
+    assert "The expiry dates of certificates are unknown." in fleet_page(down, NOW)
+    assert "The runs are unknown: the hub did not answer." in fleet_page(down, NOW) and "The SuperLink lists none." in fleet_page(report(), NOW)
     ill = report()
     ill["hub"] |= {"well": False}
     for one, state in ((down, "unreachable"), (ill, "offline"), (report(), "ok")):

@@ -158,7 +158,7 @@ def test_a_site_that_may_be_cut_off_is_tried_with_the_pauses_of_one_node() -> No
     assert restarted(planned(away)) == {"site-a": ["a0", "a1"]}
     found = planned(away, a0=[ago(4)])
     assert not found.restart and {one.node for one in found.waiting} == {"a0", "a1"}
-    assert "may be cut off" in next(one.why for one in found.waiting if one.node == "a1")
+    assert "may be disconnected" in next(one.why for one in found.waiting if one.node == "a1")
     assert restarted(planned(away, a0=[ago(6)])) == {"site-a": ["a0", "a1"]}
 
 

@@ -165,7 +165,7 @@ def test_a_rotation_makes_keys_and_the_next_one_restarts_supernodes_with_them(tm
     deploy(backend, tmp_path)
     first = deploy(backend, tmp_path, renew=True)
     assert (tmp_path / "keys/site-a-a-0.pub").read_text() == "ecdsa key2\n" and (backend.number, backend.running) == (2, 1)
-    assert first.changed and "new keys were made" in first.warnings[0] and "rotate_certs has run again" in first.warnings[0]
+    assert first.changed and "new keys were created" in first.warnings[0] and "rotate_certs has run again" in first.warnings[0]
     second = deploy(backend, tmp_path, renew=True)
     assert (backend.number, backend.running) == (2, 2) and second.changed and "1 SuperNodes restarted with their new keys" in second.msg
 
@@ -190,11 +190,11 @@ ADDRESS = "supernode_superlink.address: "
         ({**JOINS, "server_name": "a b"}, {}, "supernode_superlink.server_name: 'a b'"),
         ({**JOINS, "first_partition": -1}, {}, "supernode_superlink.first_partition: -1 is below 0"),
         ({**JOINS, "adress": "x"}, {}, "supernode_superlink.adress"),
-        (JOINS, {"superlink_address": "other:9092"}, "is not what supernode_superlink_address says"),
-        (JOINS, {"mtls": True}, "does not go together with supernode_mtls"),
-        (JOINS, {"connectivity": "skupper"}, "does not go together with flower_connectivity: skupper"),
-        (JOINS, {"delivery": "ocm"}, "does not go together with flower_delivery: ocm, which needs a hub"),
-        (JOINS, {"state": "absent"}, "supernode_state: 'absent' is for the role in playbooks of your own"),
+        (JOINS, {"superlink_address": "other:9092"}, "differs from supernode_superlink_address"),
+        (JOINS, {"mtls": True}, "cannot be combined with supernode_mtls"),
+        (JOINS, {"connectivity": "skupper"}, "cannot be combined with flower_connectivity: skupper"),
+        (JOINS, {"delivery": "ocm"}, "cannot be combined with flower_delivery: ocm, which requires a hub"),
+        (JOINS, {"state": "absent"}, "supernode_state: 'absent' is for your own playbooks with this role"),
     ],
 )
 def test_wrong_variables_are_refused_by_name(superlink: dict[str, Any], more: dict[str, Any], words: str) -> None:

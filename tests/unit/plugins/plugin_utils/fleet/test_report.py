@@ -103,13 +103,13 @@ def test_room_for_outputs():
     (problem,) = [one for one in report(size=10 * gib, free=gib // 2, min_free=gib, error="")["problems"] if "outputs" in one]
     assert "has 512 MiB left, less than superlink_outputs_min_free (1.0 GiB), so no run is submitted" in problem
     (problem,) = [one for one in report(error="not running")["problems"] if "outputs" in one]
-    assert "is not known: not running" in problem
+    assert "is unknown: not running" in problem
     assert "outputs" not in fleet_table.fleet_table(report())
     room = {"size": 10 * gib, "free": 8 * gib, "min_free": gib, "error": ""}
     storage = report(**room, bucket="s3://models/trial", not_uploaded=["1", "2"], bucket_error="")
     assert "outputs: 8.0 GiB of 10.0 GiB are free, uploaded to s3://models/trial" in fleet_table.fleet_table(storage).splitlines()
     assert [one for one in storage["warnings"] if "the outputs of 2 finished runs are not in s3://models/trial" in one]
-    assert [one for one in report(**room, bucket="", not_uploaded=[], bucket_error="no such host")["warnings"] if "is not known: no such host" in one]
+    assert [one for one in report(**room, bucket="", not_uploaded=[], bucket_error="no such host")["warnings"] if ": no such host" in one]
 
 
 def test_how_old_the_last_backup_is():
@@ -227,7 +227,7 @@ def test_a_site_whose_record_is_lost_is_not_offline_and_its_supernodes_are_no_st
     lost = hub(sites={}, unknown_nodes=["10", "11"])
     report = fleet_report.fleet_report("hub", lost, {"site-a": SITE})
     (found,) = report["findings"]
-    assert "the ledger has no record" in found["text"] and "federated.flower.site makes new keys" in found["remedy"]
+    assert "the ledger has no record" in found["text"] and "federated.flower.site creates new keys" in found["remedy"]
     assert fleet_table.fleet_table(report).splitlines()[2].endswith("unknown") and report["unknown_nodes"] == ["10", "11"]
 
 
@@ -302,7 +302,7 @@ def test_a_hub_that_is_down_or_empty_is_a_problem():
     empty = {"workloads": [], "sites": {}, "nodes": {}, "certificate": {}}
     down = fleet_report.fleet_report("hub", hub(reachable=False, error="refused", **empty), {"site-a": SITE})
     assert down["problems"][0] == "hub hub: refused"
-    assert "unreachable" in fleet_table.fleet_table(down) and "whether runs are active is not known" in fleet_table.fleet_table(down)
+    assert "unreachable" in fleet_table.fleet_table(down) and "active runs unknown" in fleet_table.fleet_table(down)
     assert "2 partitions, 0 active runs" in fleet_table.fleet_table(fleet_report.fleet_report("hub", HUB, {"site-a": SITE}))
     none = fleet_report.fleet_report("hub", hub(deployed=False, **empty), {})
     assert none["problems"] == ["hub hub: no SuperLink is deployed"]
@@ -385,8 +385,8 @@ def test_a_pool_that_was_scaled_by_hand_is_a_problem():
         site = {**SITE, "workloads": [{**POOL, "desired": wanted, "ready": wanted}]}
         report = fleet_report.fleet_report("hub", hub(nodes=nodes), {"site-a": site})
         (found,) = report["findings"]
-        assert found["text"] == f"site-a: {wanted} of 2 SuperNodes of pool cpu are online, and its StatefulSet wants {wanted}"
-        assert "scaled by hand" in found["remedy"]
+        assert found["text"] == f"site-a: {wanted} of 2 SuperNodes of pool cpu are online, and its StatefulSet has {wanted} replicas"
+        assert "scaled manually" in found["remedy"]
         row = fleet_table.fleet_table(report).splitlines()[2]
         assert row.endswith(state) and f"{wanted}/{wanted}  " in row and f"{wanted}/2" in row
     fewer = hub(nodes={"10": NODE, "11": away})
@@ -465,7 +465,7 @@ def test_a_hub_as_it_is_deployed_misses_nothing(parsed_hub):
 def test_what_a_hub_does_not_have_is_not_ready():
     both = [live("superlink"), live("serverapp")]
     assert missing(both) == missing([live("superlink", isolation="subprocess")]) == ""
-    assert missing(both[:1]) == "there is no ServerApp, so no run begins: its workload was deleted"
+    assert missing(both[:1]) == "there is no ServerApp, so no run starts: its workload was deleted"
     assert missing(both[1:]) == missing([]) == "there is no SuperLink: its StatefulSet was deleted"
     assert missing([both[0], live("serverapp", 0)]) == "serverapp is scaled to 0"
     bare = hub(workloads=[workload(live("superlink", 0))], trouble="superlink is scaled to 0")
@@ -497,14 +497,14 @@ def test_why_pods_are_not_ready():
     assert trouble([workload(live("superlink"))], "flower", list, list) == ""
     assert trouble(found, "flower", lambda: [ready, waits], list).startswith("q (Pending)")
     assert trouble(found, "flower", lambda: [ready, ready], list) == "", "it became ready in between"
-    assert "kubectl -n flower describe statefulset/supernode-cpu says why" in trouble(found, "flower", lambda: [ready], list)
+    assert "kubectl -n flower describe statefulset/supernode-cpu shows the cause" in trouble(found, "flower", lambda: [ready], list)
     assert trouble(found, "flower", lambda: [ready], lambda: ["", "a quota"]) == "a quota"
     assert trouble(found, "flower", lambda: [waits], lambda: ["a quota"]).startswith("a quota; q (Pending)")
 
     def refused():
         raise Forbidden("lab", "list pods", 403, {"message": "pods is forbidden"})
 
-    assert trouble(found, "flower", refused, list) == "supernode-cpu: not all pods are ready, and why cannot be read: pods is forbidden"
+    assert trouble(found, "flower", refused, list) == "supernode-cpu: not all pods are ready, and the cause cannot be read: pods is forbidden"
 
 
 def test_a_run_that_no_serverapp_takes_is_a_warning():
@@ -515,7 +515,7 @@ def test_a_run_that_no_serverapp_takes_is_a_warning():
     now = datetime.datetime.now(datetime.timezone.utc)
     soon, late = ({"status": "pending", "pending-at": str(now - datetime.timedelta(minutes=minutes))} for minutes in (10, 20))
     (told,) = warnings(late, soon, {**late, "status": "starting"})
-    assert told.startswith("run 0 is pending since ") and "ServerApp" in told
+    assert told.startswith("run 0 has been pending since ") and "ServerApp" in told
     assert warnings(soon) == warnings({"status": "pending", "pending-at": "N/A"}) == []
     assert warnings(late, {**late, "status": "running"}) == [], "one after the other"
 

@@ -36,9 +36,9 @@ def test_a_wave_that_does_not_begin() -> None:
     record, found = fleet("z", "ab", "c", failed="a")
     assert found.stopped(record, 1, has_begun=True) == "", "the failed site is of a later wave"
     why = found.stopped(record, 2, has_begun=False)
-    assert why.startswith("wave 2 of 3 does not begin: a: no. Not touched: a, b, c. Correct the cause and run federated.flower.upgrade again")
+    assert why.startswith("wave 2 of 3 does not start: a: no. Not touched: a, b, c. Correct the cause and run federated.flower.upgrade again")
     assert replace(found, most_failed=1).stopped(record, 2, has_begun=False) == ""
-    assert found.end == "the hub runs 1.41.0; a does not. Correct what is reported of them, and run federated.flower.upgrade again"
+    assert found.end == "the hub runs 1.41.0; a does not. Correct the reported faults, and run federated.flower.upgrade again"
 
 
 def test_a_wave_in_which_too_many_fail_is_rolled_back_whole() -> None:

@@ -124,7 +124,7 @@ def test_a_wait_of_an_hour_bears_a_hub_that_is_silent_for_a_moment(monkeypatch: 
     restart_conditions.wait_no_run(cli, 3600, print)
     assert looks[0] == 20
     cli.statuses["1"], looks[0] = "running", -20
-    with pytest.raises(ClusterError, match="whether a run is active is not known, and pods are restarted only if none is: "):
+    with pytest.raises(ClusterError, match="pods are restarted only if no run is active, and active runs cannot be listed: "):
         restart_conditions.wait_no_run(cli, 3600, print)
 
 

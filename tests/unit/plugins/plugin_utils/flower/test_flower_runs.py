@@ -145,7 +145,7 @@ def test_attempts_to_connect_are_shown_if_none_succeeded(lines: list[str], shown
     ("details", "words"),
     [
         ("No heartbeat received from the task", "The ServerApp's pod ended or restarted"),
-        ("Task failed with unknown error.", "The ServerApp was ended from outside"),
+        ("Task failed with unknown error.", "The ServerApp was terminated from outside"),
     ],
 )
 def test_the_end_of_a_run_is_explained(details: str, words: str) -> None:

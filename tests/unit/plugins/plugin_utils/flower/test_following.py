@@ -284,11 +284,11 @@ def test_trouble_is_said_once_and_again_at_the_pace_and_its_end() -> None:
     said.progress.trouble("hub: refused")
     said.progress.trouble("hub: refused")
     assert said.new() == [
-        "hub: run 5: cannot be read for 0:00:00, is tried again (hub: refused); last seen: running for 0:00:00, 2 of 3 SuperNodes online"
+        "hub: run 5: has not been readable for 0:00:00, retrying (hub: refused); last seen: running for 0:00:00, 2 of 3 SuperNodes online"
     ]
     said.now = 30
     said.progress.tick()
-    assert "cannot be read for 0:00:30" in said.new()[0]
+    assert "has not been readable for 0:00:30" in said.new()[0]
     said.progress.report(news("running"))
     assert said.new() == ["hub: run 5: running for 0:00:00, 2 of 3 SuperNodes online"]
 

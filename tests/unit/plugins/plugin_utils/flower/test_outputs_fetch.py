@@ -138,7 +138,7 @@ def test_nothing_is_overwritten(root, home, change, words):
     fetch(reader_of(root), home)
     change(home / RUN)
     before = tree(home)
-    with pytest.raises(FlowerError, match=f"{words}.*Move it away, or choose another directory"):
+    with pytest.raises(FlowerError, match=f"{words}.*Move it, or choose another directory"):
         fetch(reader_of(root), home)
     assert tree(home) == before
 
@@ -153,7 +153,7 @@ def test_what_has_the_name_already_stays(root, home, kind):
         (home / RUN).symlink_to("nowhere")
     else:
         write(home / RUN / "mine")
-    with pytest.raises(FlowerError, match="exists and is not what the outputs are now"):
+    with pytest.raises(FlowerError, match="exists and differs from the current outputs"):
         fetch(reader_of(root), home)
 
 
@@ -162,7 +162,7 @@ def test_what_appears_meanwhile_stays(root, home, monkeypatch):
     work = fetching(reader_of(root), home)
     finish = work._finish
     monkeypatch.setattr(work, "_finish", lambda facts: (write(home / RUN / "mine"), finish(facts)))
-    with pytest.raises(FlowerError, match="it appeared while they were fetched"):
+    with pytest.raises(FlowerError, match="it was created while they were fetched"):
         work.fetch({})
     assert set(tree(home / RUN)) == {"mine"}
 
@@ -303,7 +303,7 @@ def test_a_full_disk_of_the_control_node(root, home, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(outputs_fetch, "open", Full, raising=False)
-        with pytest.raises(FlowerError, match=r"the disk of the control node is full: cannot write a in .*make room and run this again"):
+        with pytest.raises(FlowerError, match=r"the disk of the control node is full: cannot write a in .*free space and run this again"):
             fetch(reader_of(root), home)
     assert not (home / RUN).exists()
     assert fetch(reader_of(root), home).received == MIB

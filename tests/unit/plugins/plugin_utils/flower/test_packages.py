@@ -103,7 +103,7 @@ def require(cluster: Any, online: tuple[str, ...], wanted: Any = (*WANTED,), **s
     said: list[str] = []
 
     def reach(site: str) -> SitePods:
-        found = sites.get(site, "the inventory does not have it")
+        found = sites.get(site, "it is not in the inventory")
         if isinstance(found, str):
             raise ClusterError(found)
         return SitePods(found, "flower", "demo")
@@ -131,7 +131,7 @@ def test_all_misfits_of_all_places_are_named_and_nothing_is_submitted() -> None:
 
 
 def test_what_cannot_be_asked_is_named_in_one_line_and_refuses_nothing() -> None:
-    others = "its pods cannot be asked, because its objects are delivered through files that the site applies itself"
+    others = "its pods cannot be queried, because its objects are delivered through files that the site applies itself"
     places, said = require(hub(), ("1", "2", "3", "4", "77"), a=Cluster(fault="it does not\nanswer"), b=others, c=others)
     assert places == ["ServerApp"] and "\n" not in said
     for words in (f"b, c: {others}", "a: it does not", "1 SuperNode: federated.flower.site records"):
@@ -140,14 +140,14 @@ def test_what_cannot_be_asked_is_named_in_one_line_and_refuses_nothing() -> None
     assert "a, pool cpu: the right to exec in pod supernode-cpu-0 is missing" in said
     assert "b, pool cpu: the Python of pod supernode-cpu-0 cannot list its packages: no Python" in said
     places, said = require(hub(), ("1", "3"), a=Cluster(), b=Cluster(*SITE, has=["?"]))
-    assert "a, pool cpu: none of its pods runs" in said and "b, pool cpu: its Python answers with something else than a list of packages" in said
+    assert "a, pool cpu: none of its pods runs" in said and "b, pool cpu: its Python did not return a list of packages" in said
 
 
 def test_a_site_with_answers_of_another_form_stops_nothing() -> None:
     broken = Cluster({"metadata": {"labels": SITE[0]["metadata"]["labels"]}})
     assert require(hub(), ("1", "3"), a=broken, b=Cluster(*SITE, has=GOOD)) == (
         ["ServerApp", "b, pool cpu"],
-        "the app's dependencies were not compared with all images: a: its API server gives answers of another form",
+        "the app's dependencies were not compared with all images: a: its API server returned unexpected answers",
     )
 
 

@@ -91,5 +91,5 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_what_was_only_written_for_a_site_does_not_count(ask: Any) -> None:
     with pytest.raises(FlowerError, match=r"nothing was submitted.*dataset ct: oslo \(pool cpu\)") as error:
         ask("1", "2")
-    assert "whether oslo has applied bundle version 5, which has dataset ct, is not known: its reply to that version shows it" in error.value.message
+    assert "whether oslo has applied bundle version 5, which has dataset ct, is unknown: import its reply to that version" in error.value.message
     assert ask("1") == {"ct": ["lyon"]}

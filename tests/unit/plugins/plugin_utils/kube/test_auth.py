@@ -116,7 +116,7 @@ def test_credentials_of_one_server_are_not_sent_to_another(tmp_path: Path, monke
     path = written(tmp_path / "home" / ".kube" / "config", kubeconfig())
     if variable:
         monkeypatch.setenv(variable, path)
-    with pytest.raises(AuthError, match="are of context c1, another server: they are not sent. Is the variable of the token"):
+    with pytest.raises(AuthError, match="are of context c1, another server: they are not sent. Check that the variable of the token"):
         resolve({"host": "https://hospital", "ca_cert": "/ca.crt"})
     assert resolve({"host": "https://hospital", "api_key": "t"}).headers == [("Authorization", "Bearer t")]
     assert resolve({"host": "http://server-1:801"}).headers == [("Authorization", "Bearer token-1")], "the same server"

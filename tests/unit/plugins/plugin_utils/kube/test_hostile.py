@@ -343,7 +343,7 @@ def test_a_connection_that_is_not_made_is_no_slow_answer(monkeypatch: pytest.Mon
             cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, f"http://127.0.0.1:{address[1]}")}, timeout=0.5)
             with pytest.raises(Unreachable) as told:
                 cluster.request("GET", "/version")
-    assert "no connection" in str(told.value) and "Is there a route to it" in str(told.value) and "flower_api_timeout" not in str(told.value)
+    assert "no connection" in str(told.value) and "Check the route to it" in str(told.value) and "flower_api_timeout" not in str(told.value)
 
 
 @pytest.mark.parametrize(("header", "pause"), [(None, 2.0), ("0", 2.0), ("nan", 2.0), ("1", 2.0), ("5", 5.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 2.0)])
@@ -420,5 +420,5 @@ def test_one_that_answered_before_is_tried_as_long_as_there_is_time(
 )
 def test_a_network_without_a_route_is_explained(number: int, words: str) -> None:
     said = api_errors.explain(OSError(number, words), "the API server https://h:1", "", "h", 30)
-    assert said.startswith(f"the API server https://h:1 cannot be reached: {words}. Is there a route") and "flower_kubeconfig" in said
+    assert said.startswith(f"the API server https://h:1 cannot be reached: {words}. Check the route") and "flower_kubeconfig" in said
     assert "Errno" not in said

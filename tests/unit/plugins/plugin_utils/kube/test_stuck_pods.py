@@ -281,9 +281,9 @@ def test_what_containers_do_not_say() -> None:
     lost = pod_with(ready)
     lost["spec"]["nodeName"] = "gpu-7"
     lost["status"] |= {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
-    assert pod_health.describe(lost) == "p (Running): its containers were ready when its node last answered: is the node lost? kubectl get node gpu-7"
+    assert pod_health.describe(lost) == "p (Running): its containers were ready when its node last reported. Check the node: kubectl get node gpu-7"
     lost["metadata"]["deletionTimestamp"] = "2026-11-26T10:00:00Z"
-    assert pod_health.describe(lost).startswith("p (Running): it is being deleted, and should end by 2026-11-26T10:00:00Z; its containers")
+    assert pod_health.describe(lost).startswith("p (Running): it is being deleted, and should terminate by 2026-11-26T10:00:00Z; its containers")
     evicted = {"metadata": {"name": "p"}, "status": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}}
     assert pod_health.describe(evicted) == "p (Failed): Evicted: The node was low on resource: memory."
     side = pod_with({**ready, "ready": True})

@@ -129,9 +129,9 @@ def test_patches_reach_them(spec):
         ({"clientapp": "daemon"}, "supernode_clientapp must be one of: pod, workload"),
         ({"insecure": True, "mtls": False}, "needs TLS between ClientApp and SuperNode"),
         ({"sidecar": False, "mtls": False}, "supernode_clientapp: 'workload' needs the sidecar"),
-        ({"isolation": "subprocess"}, "supernode_isolation: 'subprocess' does not go together"),
-        ({"pools": [{**POOL, "isolation": "subprocess"}]}, "supernode_pools[0].isolation: 'subprocess' does not go"),
-        ({"pools": [{"name": "edge", "mode": "DaemonSet"}]}, "supernode_pools[0].mode: 'DaemonSet' does not go"),
+        ({"isolation": "subprocess"}, "supernode_isolation: 'subprocess' cannot be combined with"),
+        ({"pools": [{**POOL, "isolation": "subprocess"}]}, "supernode_pools[0].isolation: 'subprocess' cannot be combined"),
+        ({"pools": [{"name": "edge", "mode": "DaemonSet"}]}, "supernode_pools[0].mode: 'DaemonSet' cannot be combined"),
         (
             {"pools": [{"name": "x" * 42, "replicas": 101, "node_config": {}}]},
             "is too long: its last SuperNode's Service",
@@ -151,7 +151,7 @@ def test_what_does_not_go_together_is_told(changes, words, spec):
         ({"hub_namespace": "n" * 50}, "supernode_hub_namespace"),
         ({"clientapp_predicates": [{"labelSelector": {}}]}, "supernode_clientapp_predicates[0]"),
         ({"clientapp_pace": "fast"}, "supernode_clientapp_pace must be one of: play, ocm"),
-        ({"clientapp_rollout": {"type": "All"}}, "has no meaning while the play paces"),
+        ({"clientapp_rollout": {"type": "All"}}, "has no effect with supernode_clientapp_pace: play"),
         ({"clientapp_pace": "ocm", "clientapp_rollout": {"type": "Slow"}}, "supernode_clientapp_rollout.type: 'Slow'"),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_claim_is_never_pruned():
     ("changes", "words"),
     [
         ({"outputs_size": "ten"}, "outputs_size: 'ten' is not a quantity"),
-        ({"outputs_size": "0"}, "outputs_size: '0' leaves no room; set outputs_enabled to false"),
+        ({"outputs_size": "0"}, "outputs_size: '0' leaves no space; set outputs_enabled to false"),
         ({"outputs_min_free": "-1Gi"}, "outputs_min_free: '-1Gi' is not a quantity"),
         ({"outputs_size": "1Gi", "outputs_min_free": "1024Mi"}, "is not below outputs_size (1Gi)"),
         ({"outputs_claim": "No_Name"}, "outputs_claim: 'No_Name'"),

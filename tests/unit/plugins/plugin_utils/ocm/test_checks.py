@@ -140,7 +140,7 @@ def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(parsed_addon):
     [
         ([("HubAcceptedManagedCluster", "True"), ("ManagedClusterJoined", "True")], [], ""),
         ([("HubAcceptedManagedCluster", "True")], ["csr-1"], "request csr-1 is not approved"),
-        ([("HubAcceptedManagedCluster", "True")], [], "does its klusterlet run"),
+        ([("HubAcceptedManagedCluster", "True")], [], "check that its klusterlet is running"),
         ([("HubAcceptedManagedCluster", "True"), ("ManagedClusterJoined", "True")], ["csr-1"], "loses its access"),
     ],
 )

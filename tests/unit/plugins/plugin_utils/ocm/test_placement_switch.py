@@ -103,7 +103,7 @@ def test_a_site_that_is_not_selected_is_named_with_the_remedy(parsed_addon, stat
     with pytest.raises(ClusterError) as told:
         placement_switch.Handover(hub, "flower-supernode", before).wait(0.5)
     for words in (
-        "flower-supernode is not handed over to the Placement flower/flower-supernode",
+        "flower-supernode does not switch to the Placement flower/flower-supernode",
         "managed clusters b after 0.5 s",
         "kubectl label managedcluster b federated.flower/federation=flower",
     ):
@@ -114,7 +114,7 @@ def test_a_placement_that_selects_nothing_at_all_says_why(parsed_addon, status, 
     before = placement_switch.first(unversioned(parsed_addon(install="Manual"))[-1], unversioned(parsed_addon()))
     with pytest.raises(ClusterError) as told:
         placement_switch.Handover(Hub([status.cluster("a")]), "flower-supernode", before).wait(0.1)
-    assert "(it has no status: does the placement controller run on the hub?)" in told.value.message
+    assert "(it has no status: check that the placement controller is running on the hub)" in told.value.message
     assert "ocm_addon_number_of_clusters" in told.value.message
 
 

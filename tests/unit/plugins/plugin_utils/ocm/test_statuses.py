@@ -67,7 +67,7 @@ def test_all_slices_count() -> None:
         (placement(3), 3, ""),
         (placement(2), 3, ""),
         (placement(150), 100, "has selected 150 clusters, but its decisions list only 100 so far"),
-        ({"metadata": {"name": "p", "namespace": "flower"}}, 0, "does the placement controller run on the hub?"),
+        ({"metadata": {"name": "p", "namespace": "flower"}}, 0, "check that the placement controller is running on the hub"),
         (placement(0, ("PlacementSatisfied", "True", "AllDecisionsScheduled", "")), 0, "has selected no cluster"),
         (
             placement(
@@ -264,7 +264,7 @@ def test_how_the_job_gets_on(parsed_ocm_site, status):
     job = ("Job", key_work.job_of(work))
     assert job[1].startswith("supernode-keys-")
     assert key_work.job_of(key_work.idle_work(parsed_ocm_site(), SECRETS, status.OWNER)) == ""
-    assert key_work.job_state(status.taken(work, {})).why == "nothing is known of it yet"
+    assert key_work.job_state(status.taken(work, {})).why == "its state has not been reported yet"
     assert key_work.job_state(status.taken(work, {job: {"active": 1}})).why == "its pod has not terminated yet"
     assert key_work.job_state(status.taken(work, {job: {"succeeded": 1}})).ready
     failed = key_work.job_state(status.taken(work, {job: {"failed": "True", "message": "BackoffLimitExceeded"}}))

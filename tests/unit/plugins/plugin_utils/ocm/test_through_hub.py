@@ -145,7 +145,7 @@ def test_a_bundle_counts_once_pods_that_read_it_at_their_start_were_restarted(au
     told = proof(way, old + new)
     assert told["accepts"] == ["1a", "2b"] and not told["stale"] and not told["trouble"]
     hub.works = {place: hub.reported(work, 0) for place, work in hub.works.items()}
-    with pytest.raises(ClusterError, match="is not known: StatefulSet supernode-default"):
+    with pytest.raises(ClusterError, match=": StatefulSet supernode-default"):
         proof(way, old + new)
 
 

@@ -186,7 +186,7 @@ def test_chains_that_break(family):
         ([leaf, inter], [inter], "lacks the certificate of CN=root, which issued CN=inter"),
         ([leaf, inter, root], [stranger.cert], "ends in CN=root, a root that is not among the trusted ones"),
         ([leaf, inter], [Made("root", ca=True).cert], "breaks at CN=inter: CN=root has not signed it"),
-        ([below.cert, server.cert], [root], "goes over CN=server, which is not a CA"),
+        ([below.cert, server.cert], [root], "includes CN=server, which is not a CA"),
         ([Made("x", flat).cert], [flat.cert], "key usage"),
         ([Made("x", deep).cert, deep.cert, short.cert], [root], "has 1 CAs below CN=short, which allows 0"),
         ([leaf, inter], [], "lacks the certificate of CN=root"),

@@ -474,7 +474,7 @@ WRONG = {
     ),
     "namespace": (
         {"auditors": [{"kind": "User", "name": "ann", "namespace": "x"}]},
-        ["flower_rbac_auditors[0].namespace", "'x'", "nothing for a User"],
+        ["flower_rbac_auditors[0].namespace", "'x'", "not apply to a User"],
     ),
     "unknown key": (
         {"auditors": [{"kind": "User", "name": "ann", "group": "x"}]},

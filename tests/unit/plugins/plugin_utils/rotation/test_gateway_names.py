@@ -102,7 +102,7 @@ def test_a_supernode_that_connects_to_a_gateway_itself_needs_a_name(parsed_hub):
     spec = parsed_hub(superlink_address="", exposure="gateway_api", gateway={"name": "public"})
     found = certificate_checks.routing(spec, IP, [SiteNames("a"), SiteNames("b", sidecar=False)])
     assert found.faults == [] and list(found.of_sites) == ["b"]
-    assert "Set superlink_host of the hub to a name that leads there, or supernode_sidecar to true" in found.of_sites["b"]
+    assert "Set superlink_host of the hub to a name that resolves to it, or supernode_sidecar to true" in found.of_sites["b"]
 
 
 def test_a_name_that_a_patch_adds_to_an_ingress_leads_to_the_gateway(parsed_hub):

@@ -314,7 +314,7 @@ def test_a_site_that_was_left_out_is_not_said_to_have_new_secrets(monkeypatch: p
     assert run._internal.words == []
     forced = rotation(monkeypatch, hub, RECORDS, force=True)
     forced.run({"superexec": "asked"}, Sites("a", hub.log))
-    assert "not those of sites that were left out: b: not in this run" in forced.done[-1]
+    assert "not those of excluded sites: b: not in this run" in forced.done[-1]
     assert "rotate superexec again" in hub.warnings[0] and forced._internal.words == [forced.done[-1]]
 
 

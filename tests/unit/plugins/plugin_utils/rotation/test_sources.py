@@ -176,7 +176,7 @@ def test_a_handed_in_intermediate_brings_its_root(parsed_hub):
         ("", CA.key, "superlink_ca_certificate is empty"),
         (CA.certificate, OTHER_CA.key, "superlink_ca_key belongs to another certificate"),
         (CA.certificate + CA.key, CA.key, "superlink_ca_certificate contains a private key"),
-        (LEAF.certificate, LEAF.key, "goes over CN=hub, which is not a CA"),
+        (LEAF.certificate, LEAF.key, "includes CN=hub, which is not a CA"),
     ],
 )
 def test_a_wrong_ca(parsed_hub, certificate_, key, words):
@@ -343,7 +343,7 @@ def cert_manager(parsed_hub, **changes):
 
 def test_a_certificate_is_asked_for_and_waited_for(parsed_hub):
     made = plan(cert_manager(parsed_hub), issuer())
-    assert made.faults == [] and made.pending == "Certificate flower/superlink-gateway is not there yet"
+    assert made.faults == [] and made.pending == "Certificate flower/superlink-gateway does not exist yet"
     spec = made.members[0]["spec"]
     assert spec["issuerRef"] == {"name": "ours", "kind": "Issuer", "group": "cert-manager.io"}
     assert (spec["duration"], spec["renewBefore"]) == ("2160h", "1080h")
@@ -369,7 +369,7 @@ def test_names_lifetime_and_patches_reach_the_certificate(parsed_hub):
     [
         ([], "Issuer 'ours' does not exist in namespace flower; there are: none"),
         ([{**issuer(), "metadata": {"name": "theirs", "namespace": "flower"}}], "there are: theirs"),
-        ([issuer(ready=None)], "has no condition Ready: does cert-manager's controller run?"),
+        ([issuer(ready=None)], "has no condition Ready: check that cert-manager's controller is running"),
         ([issuer(ready=False)], "is not ready (ErrGetKeyPair)"),
         ([issuer(acme={})], "is of a public CA (ACME); set the root"),
         ([issuer(), asked(READY), issued(ca="")], "it publishes no CA"),

@@ -744,7 +744,7 @@ def test_another_run_that_was_faster_is_not_overwritten(scene: Scene) -> None:
     scene.given["log_level"] = "DEBUG"
     scene.deploy()
     made = drafts.with_trust(way.keeper.draft, TRUST + TRUST, restart=False)
-    with pytest.raises(ClusterError, match="another run has changed its bundle meanwhile"):
+    with pytest.raises(ClusterError, match="another run has changed its bundle in the meantime"):
         way.keeper.bring(made, str(scene.folder))
 
 
@@ -773,7 +773,7 @@ def test_the_passport_says_what_is_created_and_which_way_leads_out(joined: Scene
 
 def test_statuses_say_nothing_about_pods(joined: Scene) -> None:
     keeper = joined.way().keeper
-    assert keeper.summary().endswith("the site has answered version 1; whether it is applied is not known here.")
+    assert keeper.summary().endswith("the site has answered version 1; the control node cannot see whether it was applied.")
     assert keeper.is_open is False and keeper.next_steps() == ""
     assert joined.way().measure({}, 0.0) is None and joined.way().pods() is None
     assert joined.way().numbers() == {"cpu": (4, 2)}
@@ -818,6 +818,6 @@ def test_what_the_site_has_answered_is_known(scene: Scene) -> None:
     assert scene.way().preflight({}).warnings == []
     scene.given["datasets"] = [{"name": "ct", "claim": "radiology-ct"}, {"name": "new", "new_claim": {"size": "1Gi"}}]
     (warning,) = scene.way().preflight({}).warnings
-    assert "whether namespace lab has PersistentVolumeClaim radiology-ct for its datasets is not known" in warning and "gives no access" in warning
+    assert "whether namespace lab has PersistentVolumeClaim radiology-ct for its datasets is unknown" in warning and "no access to the site" in warning
     assert scene.deploy().files == (3, 1)
     assert scene.way().preflight({}).warnings == []

@@ -124,7 +124,7 @@ def test_a_node_that_is_down_does_not_fail_its_site(parsed_site, down, failed):
     way.site.seconds = 0
     done = way.apply([found], lambda: None)
     assert done.failed is failed
-    words = "site-a: pool nodes: not ready are the nodes c; their SuperNodes are not awaited"
+    words = "site-a: pool nodes: the nodes c are not ready; this run does not wait for their SuperNodes"
     assert done.warnings == ([] if failed else [words])
     assert ("2 of 3 pods" in done.msg) is failed
 

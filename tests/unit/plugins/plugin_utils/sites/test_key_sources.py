@@ -82,7 +82,7 @@ def test_a_secret_of_someone_else_is_refused(noted: list[dict[str, str]], whose:
 @pytest.mark.parametrize("names", [["0"], ["0", "1"]])
 def test_a_secret_that_another_run_replaced_stays(noted: list[dict[str, str]], names: list[str]) -> None:
     cluster = Secrets(replaced=True)
-    with pytest.raises(ClusterError, match="was changed by another run meanwhile. Run again"):
+    with pytest.raises(ClusterError, match="was changed by another run in the meantime. Run again"):
         drop(cluster, names, noted)
     assert len(cluster.sent) == 1 and not noted
 

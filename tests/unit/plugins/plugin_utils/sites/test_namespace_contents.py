@@ -88,7 +88,7 @@ def test_a_version_that_does_not_answer_keeps_the_namespace() -> None:
     cluster.refused = {"example.com/v1beta1"}
     assert (
         namespace_contents.of_others(cluster, "flower", "flower", owners.PART_HUB)
-        == "it is not known what else is in it: example.com/v1beta1 cannot be listed"
+        == "its other contents are unknown: example.com/v1beta1 cannot be listed"
     )
 
 

@@ -103,5 +103,5 @@ def test_a_name_that_no_site_has_or_had_is_not_revoked(site, sites, book, certif
         rotation.deny()
         assert len(removed) == certificate
     else:
-        with pytest.raises(ClusterError, match="does not have a site site-bb, and never had one.*the ledger on hub has site-a. Is the name right"):
+        with pytest.raises(ClusterError, match="does not have a site site-bb, and never had one.*the ledger on hub has site-a. Check flower_site"):
             rotation.deny()

@@ -42,7 +42,7 @@ SERVICE = {"metadata": {"name": "skupper-router"}, "spec": {"type": "LoadBalance
         (
             [given.condition("Configured"), given.condition("Running"), given.condition("Resolved", False, "Pending")],
             "default",
-            "the load balancer of Service skupper-router has not got one",
+            "the load balancer of Service skupper-router has none",
             False,
         ),
         ([given.condition("Configured", generation=0)], "", "it is not Configured", False),
@@ -115,7 +115,7 @@ def test_a_certificate_needs_its_secret():
     good = given.live("Certificate", "a", {}, given.condition("Ready"))
     full = given.secret("a", {"tls.crt": "x", "tls.key": "y", "ca.crt": "z"})
     assert state.certificate(good, full).ready
-    assert state.certificate(good, None).why == "its Secret is not there yet"
+    assert state.certificate(good, None).why == "its Secret does not exist yet"
     assert "lacks ca.crt" in state.certificate(good, given.secret("a", {"tls.crt": "x", "tls.key": "y"})).why
     foreign = given.live(
         "Certificate", "a", {}, given.condition("Ready", False, "Secret exists but is not controlled by skupper")

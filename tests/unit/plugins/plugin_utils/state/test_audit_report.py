@@ -230,14 +230,14 @@ def test_a_record_is_written_once_and_verified(scene: Scene, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("site", ["lab-oslo", "nowhere"])
 def test_a_member_or_an_unknown_site_is_refused(scene: Scene, tmp_path: Path, site: str) -> None:
-    with pytest.raises(ClusterError, match=f"no entry on the leaving of '{site}'"):
+    with pytest.raises(ClusterError, match=f"no entry for the removal of '{site}'"):
         scene.act(site=site, directory=tmp_path)
 
 
 def test_nothing_is_written_from_a_trail_that_was_altered(scene: Scene, tmp_path: Path) -> None:
     del scene.hub.found[log_name(3)]
     assert verify(*Trail(scene.hub, "flower", "flower").read()).fault
-    with pytest.raises(ClusterError, match="Nothing can be proven by it"):
+    with pytest.raises(ClusterError, match="It cannot serve as evidence"):
         scene.act(site="lab-berlin", directory=tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -143,7 +143,7 @@ def test_what_people_apply_counts_when_a_version_with_it_is_answered() -> None:
     assert site_indexes.dataset_index_error(index) == "" and site_indexes.promised(index, "a") == {"cpu": {"mri": 5}}
     assert site_indexes.sites_by_dataset(index, ["mri"])["mri"] == [] and site_indexes.absent_datasets(index, "a", ["mri", "x"]) == ["x"]
     assert site_indexes.missing_datasets(index, ["mri"], ["1"]) == ["dataset mri: a (pool cpu)"]
-    assert site_indexes.uncertain_datasets(index, ["mri"], ["1"]) == ["whether a has applied bundle version 5, which has dataset mri, is not known"]
+    assert site_indexes.uncertain_datasets(index, ["mri"], ["1"]) == ["whether a has applied bundle version 5, which has dataset mri, is unknown"]
     assert site_indexes.uncertain_datasets(index, ["mri"], []) == site_indexes.uncertain_datasets(index, ["ct"], ["1"]) == []
     later = deployed(index, 6, 4, "ct", "mri", "x")
     assert later["a"]["cpu"]["promised"] == {"mri": 5, "x": 6}, "the first version with it is enough"

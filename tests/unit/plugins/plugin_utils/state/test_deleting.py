@@ -77,7 +77,7 @@ def test_a_config_map_of_someone_else_with_the_name_of_a_bundle_stays(whose: Any
     ("whose", "words"),
     [
         ({"federation": "other"}, "the record of x, belongs to the federation other: it is not deleted"),
-        ({"manager": "kubectl-create"}, "the record of x, was written by others alone"),
+        ({"manager": "kubectl-create"}, "the record of x, was written only by others"),
     ],
 )
 def test_a_record_of_someone_else_is_refused(whose: Any, words: str) -> None:
@@ -89,7 +89,7 @@ def test_a_record_of_someone_else_is_refused(whose: Any, words: str) -> None:
 
 def test_a_record_with_keys_of_another_run_stays() -> None:
     hub = Hub(item(RECORD), rival=item(RECORD, uid="3", region="eu"))
-    with pytest.raises(LedgerError, match="was changed by another run meanwhile. Run again"):
+    with pytest.raises(LedgerError, match="was changed by another run in the meantime. Run again"):
         ledger(hub).delete_record("x", SEEN)
     assert not hub.deleted and hub.items[RECORD]["metadata"]["uid"] == "3"
 

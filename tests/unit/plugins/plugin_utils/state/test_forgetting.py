@@ -49,7 +49,7 @@ def test_sites_of_the_inventory_are_refused():
 
 def test_an_empty_inventory_is_refused():
     words = forgetting.forget_error(["site-a"], ["site-a", "site-b"], [])
-    assert "no sites at all" in words and "any_unparsed_is_failed" in words and "flower_forget_max=1" in words
+    assert "the inventory has no sites" in words and "any_unparsed_is_failed" in words and "flower_forget_max=1" in words
     assert forgetting.forget_error(["site-a"], ["site-a", "site-b"], [], 1) == ""
 
 

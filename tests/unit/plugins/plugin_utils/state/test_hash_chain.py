@@ -87,7 +87,7 @@ def test_missing_entry(at):
     del entries[at]
     fault = verify(lines(entries), good).fault
     if at + 1 < COUNT:
-        assert fault == f"entry {at + 1} is missing: entry {at + 2} stands in its place (line {at + 1})"
+        assert fault == f"entry {at + 1} is missing: entry {at + 2} is in its place (line {at + 1})"
     else:
         assert fault == f"entry {COUNT} is missing: the head record names {COUNT} entries, {COUNT - 1} are there"
 
@@ -110,7 +110,7 @@ def test_repeated_and_moved_entries(at):
     if at:
         moved = [*entries[: at - 1], entries[at], entries[at - 1], *entries[at + 1 :]]
         assert (
-            verify(lines(moved), good).fault == f"entry {at} is missing: entry {at + 1} stands in its place (line {at})"
+            verify(lines(moved), good).fault == f"entry {at} is missing: entry {at + 1} is in its place (line {at})"
         )
 
 

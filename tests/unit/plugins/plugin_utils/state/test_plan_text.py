@@ -60,7 +60,7 @@ def test_the_same_fleet_gives_the_same_plan() -> None:
         "site-a: deleted ConfigMap flower/gone",
         "site-a: keys: 2",
         "site-a: partitions  offset 0 pool cpu size 2",
-        "site-b: could not be examined, so nothing is planned for it",
+        "site-b: could not be checked, so nothing is planned for it",
     ]
     assert "    -  mode: old\n    +  mode: new\n" in one and "secret words" not in one
 
@@ -144,14 +144,14 @@ def test_what_was_not_approved_is_refused(tmp_path: Path) -> None:
     rest = Plan(path=str(path))
     assert "1 changes" in rest._compare(plan(CREATED))["msg"] and rest.noted
     done = Plan(path=str(path))
-    assert "nothing is left to do" in done._compare(plan())["msg"] and not done.noted
+    assert "no changes are left to apply" in done._compare(plan())["msg"] and not done.noted
     with pytest.raises(ClusterError, match=r"site-a: deleted ConfigMap flower/gone is not planned\nNothing was changed"):
         Plan(path=str(path))._compare(other)
     with pytest.raises(ClusterError, match="is not the plan of flower_plan_hash"):
         Plan(path=str(path), sha256="0" * 64)._compare(text)
-    assert "2 changes" in Plan(sha256=wanted)._compare(text)["msg"] and "nothing is left" in Plan(sha256=wanted)._compare(plan())["msg"]
+    assert "2 changes" in Plan(sha256=wanted)._compare(text)["msg"] and "no changes are left" in Plan(sha256=wanted)._compare(plan())["msg"]
     for present in (plan(CREATED), other):
-        with pytest.raises(ClusterError, match=f"the plan {wanted} is not what would be done now"):
+        with pytest.raises(ClusterError, match=f"the plan {wanted} does not match the changes that are due now"):
             Plan(sha256=wanted)._compare(present)
     with pytest.raises(ClusterError, match="is not a SHA-256"):
         Plan(sha256="yes")._compare(text)
