@@ -51,7 +51,7 @@ class ReportingFedAvg(FedAvg):
             examples = sum(int(content["metrics"]["num-examples"]) for content in contents)
             print(
                 f"round {self.done + server_round}: accuracy {metrics['accuracy']:.3f}, loss {self.loss:.3f} "
-                f"({len(contents)} nodes, {examples} examples; {by_site(contents)})",
+                f"({len(contents)} nodes, {examples} examples{by_site(contents)})",
                 flush=True,
             )
         return metrics
@@ -63,14 +63,15 @@ def in_order(replies: Iterable[Message]) -> list[Message]:
 
 
 def by_site(contents: list) -> str:
-    """Number of nodes of each site, as the nodes call it."""
-    sites = [str(content["who"]["site"]) or "unnamed site" for content in contents]
-    return ", ".join(f"{site} {sites.count(site)}" for site in sorted(set(sites)))
+    """Number of nodes of each site, as node configs call it; empty if none has a name."""
+    sites = [str(content["who"]["site"]) for content in contents]
+    counts = ", ".join(f"{site or 'without a name'} {sites.count(site)}" for site in sorted(set(sites)))
+    return f"; {counts}" if any(sites) else ""
 
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    """Train for the wished number of rounds."""
+    """Train for the number of rounds in the run config."""
     config = context.run_config
     if config["note"]:
         print("note: " + json.dumps(config["note"]), flush=True)
@@ -101,7 +102,8 @@ def main(grid: Grid, context: Context) -> None:
     result = strategy.start(grid=grid, initial_arrays=ArrayRecord(model), num_rounds=rounds)
     accuracies = [float(metrics["accuracy"]) for metrics in result.evaluate_metrics_clientapp.values()]
     if accuracies:
-        print(f"accuracy {accuracies[0]:.3f} -> {accuracies[-1]:.3f} in {len(accuracies)} rounds", flush=True)
+        rounds = f"{len(accuracies)} round{'s' if len(accuracies) > 1 else ''}"
+        print(f"accuracy {accuracies[0]:.3f} -> {accuracies[-1]:.3f} in {rounds}", flush=True)
     write(strategy.folder, "model.json", lists(result.arrays))
     write(strategy.folder, "metrics.json", {"accuracy": accuracies})
 
