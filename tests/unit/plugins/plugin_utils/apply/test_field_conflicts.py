@@ -55,7 +55,7 @@ def test_fields_are_those_of_the_answer() -> None:
 
 def test_the_way_out_is_named() -> None:
     text = conflict_error({"argo": [f".spec.f{number}" for number in range(7)], "flux": [".data.a"]})
-    assert "argo sets .spec.f0, .spec.f1, .spec.f2, .spec.f3, .spec.f4 and 2 more; flux sets .data.a" in text
+    assert "field manager argo owns .spec.f0, .spec.f1, .spec.f2, .spec.f3, .spec.f4 and 2 more; field manager flux owns .data.a" in text
     assert f"{TAKE_FROM}=argo,flux" in text
 
 

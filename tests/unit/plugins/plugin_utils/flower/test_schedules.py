@@ -83,7 +83,7 @@ def test_nothing_is_known_without_the_right(monkeypatch: pytest.MonkeyPatch) -> 
     ("changes", "fault"),
     [
         ({"cron": "often"}, "flower_schedule_cron: 'often' is not five fields"),
-        ({"cron": "0 0 30 2 *"}, "flower_schedule_cron: '0 0 30 2 *' never comes"),
+        ({"cron": "0 0 30 2 *"}, "flower_schedule_cron: '0 0 30 2 *' never occurs"),
         ({"timezone": "Berlin"}, "flower_schedule_timezone: 'Berlin' is not a time zone"),
         ({"overlap": "queue"}, "flower_schedule_overlap: 'queue' is not one of skip, allow"),
         ({"min_supernodes": -1}, "flower_schedule_min_supernodes: -1 is not a number from 0"),

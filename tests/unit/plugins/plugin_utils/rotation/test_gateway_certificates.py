@@ -121,5 +121,5 @@ def test_files_that_are_taken() -> None:
 def test_files_that_are_refused(result: ExecResult, words: str) -> None:
     gateway: Any = Gateway
     found = gateway(Hub(result), "flower").refusal()
-    assert found.startswith("the gateway on hub does not take its files") and words in found
+    assert found.startswith("the gateway on hub rejects its files") and words in found
     assert "\n" not in found and len(found) < 1100 and "superlink_patches" in found

@@ -85,7 +85,7 @@ def test_a_part_that_the_hub_refuses_loses_no_other_one(status: int, place: int)
     contents = [{"id": f"{number}", "sites": {f"site-{number}": KEY}} for number in range(2)]
     contents.insert(place, {"id": "x", "sites": {"hostile": KEY}})
     trail = Trail(hub, "flower", "flower")
-    with pytest.raises(Refused, match="does not take 1 of 3 entries .refused: ") as failure:
+    with pytest.raises(Refused, match="rejects 1 of 3 entries .refused: ") as failure:
         trail.append(contents)
     assert failure.value.entries == [contents[place]]
     verdict = verify(*trail.read())
