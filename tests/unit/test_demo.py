@@ -5,19 +5,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import fleet_table
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
@@ -311,3 +315,39 @@ def test_pages_with_commands_on_the_demo_say_which_kubeconfig_it_has(page: Path)
 def test_pages_prepare_a_shell_as_the_demo_says(demo: ModuleType, page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     assert [line for line in demo.shell_lines(demo.Demo("", ""), {}) if line not in text] == []
+
+
+# ---- its recording ----------------------------------------------------------------------------------------------
+
+RECORDING = ROOT / "docs" / "images" / "demo.cast"
+PICTURE = ROOT / "docs" / "docsite" / "rst" / "images" / "demo.svg"
+
+
+def test_the_picture_shows_what_the_demo_prints(demo: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """If not, C(make demo-recording) renews it."""
+    steps = [dataclasses.replace(step, command=["true"]) for step in demo.Demo("", "").up(Path("page"))]
+    _status, out = run(demo, monkeypatch, capsys, steps)
+    texts = [(element.get("class"), element.text or "") for element in ElementTree.parse(PICTURE).findall(".//{*}text")]
+    last = [re.sub(r"\b(\d+ min )?\d+ s\b", "0 s", text) for kind, text in texts if kind == "last"]
+    printed = [line.replace(str(demo.BUILD), "build") for line in out.splitlines() if line]
+    assert [line for line in printed if not any(text.startswith(line) for text in last)] == []
+    assert list(fleet_table._COLUMNS) in [re.split(" {2,}", text) for text in last]
+    assert max(len(text) for _kind, text in texts) <= 100 and len(last) < 40, "the terminal is larger"
+
+
+def test_the_picture_is_drawn_from_the_recording(demo: ModuleType) -> None:
+    """C(python tools/recording.py draw) renews it."""
+    picture = PICTURE.read_text(encoding="utf-8")
+    assert importlib.import_module("recording").draw(RECORDING.read_text(encoding="utf-8")) == picture
+    assert len(picture) <= 150_000
+
+
+def test_the_recording_does_not_show_the_machine() -> None:
+    text = RECORDING.read_text(encoding="utf-8")
+    assert re.findall(r"://|/root|/home|/tmp|~|\.local\b", text) == []
+    assert {address.rpartition(".")[0] for address in re.findall(r"\d+\.\d+\.\d+\.\d+", text)} <= {"10.97.0"}, "addresses of the fleet"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/docsite/rst/guide_start.rst"])
+def test_pages_show_the_picture(page: str) -> None:
+    assert "images/demo.svg" in (ROOT / page).read_text(encoding="utf-8")
