@@ -35,6 +35,7 @@ NOT_RUN = {
     "it needs another inventory: test_03_sites, test_23_ownership": ("flower_forget_sites", "flower_claim_sites"),
     "it needs another release: test_operation, test_33_upgrade": ("federated.flower.upgrade",),
     "it needs an empty hub: test_operation, test_30_backup": ("federated.flower.restore",),
+    "it needs the hash of the plan: test_44_plan": ("flower_plan_hash=",),
     "the tests use the API: test_30_backup, test_46_backup_cronjob, test_49_schedule": ("kubectl ", "cd examples/backup-cronjob"),
     "it needs an app of the reader: test_24_datasets, test_25_outputs, test_25_packages": ("flower_app=apps/",),
     "it needs a run that failed after a round: test_26_resume": ("flower_run_resume",),
