@@ -255,7 +255,7 @@ def _deployment(item: Object, group: str, image: str) -> Object:
             {"name": "edge", "containerPort": 45671},
         ],
         "readinessProbe": {"httpGet": {"path": "/healthz", "port": 9090}, "periodSeconds": 1, "failureThreshold": 1},
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
+        "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}},
     }
     pod: Object = {
         "serviceAccountName": item["spec"].get("serviceAccount") or ROUTER,

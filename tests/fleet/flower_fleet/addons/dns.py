@@ -54,8 +54,10 @@ def addon(cluster: Cluster) -> Addon:
         "image": COREDNS_IMAGE,
         "args": ["-conf", "/etc/coredns/Corefile"],
         "volumeMounts": [{"name": "config", "mountPath": "/etc/coredns", "readOnly": True}],
-        "readinessProbe": {"httpGet": {"path": "/ready", "port": 8181}, "periodSeconds": 1},
-        "livenessProbe": {"httpGet": {"path": "/health", "port": 8080}},
+        # As kubeadm sets them: without a request, DNS gets no CPU on a busy machine, and kubelet restarts it until it backs off.
+        "resources": {"requests": {"cpu": "100m", "memory": "70Mi"}},
+        "readinessProbe": {"httpGet": {"path": "/ready", "port": 8181}, "periodSeconds": 1, "timeoutSeconds": 5},
+        "livenessProbe": {"httpGet": {"path": "/health", "port": 8080}, "initialDelaySeconds": 60, "timeoutSeconds": 5, "failureThreshold": 5},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
