@@ -25,8 +25,8 @@ _LONGEST = 24 * 3600  # seconds of that
 SILENCE = 90  # seconds without output after which a connection counts as lost
 
 MAKE_ROOM = (
-    "Delete outputs that are not needed any more (federated.flower.outputs -e flower_outputs=prune -e flower_outputs_keep=N), or give the "
-    "claim more room (superlink_outputs_size)"
+    "Delete outputs that are no longer needed (federated.flower.outputs -e flower_outputs=prune -e flower_outputs_keep=N), or increase "
+    "the size of the claim (superlink_outputs_size)"
 )
 
 
@@ -227,7 +227,7 @@ def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
         return None, f"the free space for outputs is unknown: {error.message}{rights}"
     if room.is_low:
         raise TooFull(
-            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the floor is "
-            f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
+            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the "
+            f"minimum is {readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
         )
     return room, ""

@@ -47,7 +47,7 @@ def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], N
     online = [node for node, facts in cli.nodes().items() if facts.get("status") == "online"]
     if not online:
         raise FlowerError(
-            f"no SuperNode is online at {hub.name}, so no site can provide the datasets {', '.join(wanted)}; federated.flower.status says why"
+            f"no SuperNode is online at {hub.name}, so no site can provide the datasets {', '.join(wanted)}; federated.flower.status shows the cause"
         )
     missing = site_indexes.missing_datasets(index, wanted, online)
     if missing:

@@ -34,7 +34,7 @@ from .key_sources import wanted
 from .site import Facts, KeyResult, PreflightResult, Restart, Run, Site, SiteBackend, StepResult
 
 _NO_ACCESS = "the control node has no access to the site's cluster"
-_SHOWN = ", and everyone who gets the bundle sees it. Have the site put it into a Secret of its own, and refer to that with valueFrom.secretKeyRef."
+_SHOWN = ", and everyone who gets the bundle can read it. Ask the site to put it into its own Secret, and refer to that with valueFrom.secretKeyRef."
 _HUB_SECONDS = 30
 
 

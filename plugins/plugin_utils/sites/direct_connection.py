@@ -82,7 +82,7 @@ def unseen(spec: SiteSpec) -> list[str]:
         return []
     return [
         f"whether namespace {spec.namespace} has Secret {spec.http_proxy.secret} for its HTTP proxy is unknown before the deployment: the "
-        "hub has no access to the managed cluster. If it is missing, SuperNodes do not start, and the message says which"
+        "hub has no access to the managed cluster. If it is missing, SuperNodes do not start, and the message names it"
     ]
 
 
