@@ -59,7 +59,7 @@ def datasets_of(spec: SiteSpec) -> list[Dataset]:
 
 
 def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub has no access to the managed cluster") -> Iterator[Problem]:
-    """Objects that must exist in a cluster that cannot be asked.
+    """Objects that must exist in a cluster that cannot be queried.
 
     Args:
         known: names of datasets that the site's workloads mount already.

@@ -145,7 +145,7 @@ def too_few(pools: Mapping[str, Sequence[PoolSpec]], partitions: int) -> dict[st
     total = sum(sizes.values())
     words = (
         f"flower_partitions is {partitions}, and {total} SuperNodes of the sites of this run have a number ({{partition}}): set it to {total} or more, "
-        "or leave it out."
+        "or remove it."
     )
     return {site: words for site, size in sizes.items() if size} if total > partitions else {}
 

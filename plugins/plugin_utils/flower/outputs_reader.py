@@ -68,7 +68,7 @@ class Reader:
             if time.monotonic() >= deadline:
                 raise FlowerError(
                     f"the container {OUTPUTS_READER} of pod {self.namespace}/{name} on {self.cluster.name}, which reads outputs, is not "
-                    f"running after {seconds:g} s; federated.flower.status says why"
+                    f"running after {seconds:g} s; federated.flower.status shows the cause"
                 )
             time.sleep(1)  # the pod is being replaced
         self._pod = str(name)
@@ -100,7 +100,7 @@ class Reader:
         self.ask({"do": "begin", "run": run_id, "origin": origin}, seconds=60)
 
     def room(self) -> Room:
-        """How much room is left on the volume."""
+        """The free space on the volume."""
         answers = self.ask({"do": "room"}, seconds=60)
         with expected(self.cluster.name):
             return room_of(answers[0])

@@ -170,7 +170,7 @@ class Backend(SiteBackend):
         raise ClusterError(f"bundle version {brought.version} in {brought.path} recreates its secrets: {self.keeper.next_steps()}")
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """See C(site.SiteBackend). What its last reply proves counts; its pods cannot be asked."""
+        """See C(site.SiteBackend). What its last reply proves counts; its pods cannot be queried."""
         if wanted.own_bundle and wanted.bundle:
             raise ClusterError(
                 "its CA bundle is set by its variables (supernode_ca_bundle), so it is not changed: add the new CA there, or remove the variable"
