@@ -42,7 +42,7 @@ def ensure(package: str, program: str, needs: bool = False) -> Path:
 
 @contextmanager
 def filling(name: str, file: str) -> Iterator[Path | None]:
-    """An empty folder that becomes the cache's folder of that name, or None if it is there already. Who comes while another one fills it waits."""
+    """An empty folder that becomes the cache's folder of that name, or None if it already exists. Who comes while another one fills it waits."""
     folder = cache() / name
     cache().mkdir(parents=True, exist_ok=True)
     with open(cache() / f".{name}.lock", "w", encoding="utf-8") as lock:

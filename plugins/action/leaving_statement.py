@@ -47,7 +47,7 @@ class ActionModule(ClusterAction):
             path = Path(params["file"])
             text = self._read(path)
             fault = audit_report.leaving_error(text, verdict.entries, params["federation"])
-            msg = f"{path}: {fault or f'{where} says the same'}"
+            msg = f"{path}: {fault or f'matches {where}'}"
             result = {"changed": False, "valid": not fault, "fault": msg if fault else "", "file": str(path), "msg": msg}
             return result | {"text": [] if fault else text.splitlines()}
         site = params["site"]

@@ -139,7 +139,7 @@ class ActionModule(ClusterAction):
                 )
         elif without := ", ".join(site for site in behind if site in params["hosts"]):
             warnings.append(
-                f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which --limit leaves out, so nothing is written for it. "
+                f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which --limit excludes, so nothing is written for it. "
                 f"Include {hub} in --limit, with all sites that it delivers to."
             )
         new: list[tuple[Path, str, str]] = []
@@ -156,7 +156,7 @@ class ActionModule(ClusterAction):
                     )
                 continue
             if not _FOLDER.fullmatch(host):
-                raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or leave it out (--limit).")
+                raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or exclude it (--limit).")
             shown += [f"{host}: {one}{_SECRET}" for one in formats.shown_value(objects)]
             before, after = self._rendered_before(host, path, *whose), gitops.text(host, *whose, map(app_versions.kept_by_gitops, objects))
             if before != after:

@@ -155,7 +155,7 @@ class ActionModule(ClusterAction):
         """How the pods of a site are asked.
 
         Raises:
-            ClusterError: they cannot be asked, or the variables of the site are wrong.
+            ClusterError: they cannot be queried, or the variables of the site are wrong.
         """
         if site not in self.task_vars["hostvars"]:
             raise ClusterError("it is not in the inventory")

@@ -140,7 +140,7 @@ class ActionModule(ClusterAction):
             for time in itertools.takewhile(lambda one: one < now + _YEAR, itertools.islice(coming, _TIMES)) if hosts else ():
                 for site, until in in_maintenance(hosts, hosts, time).items():
                     raise ClusterError(
-                        f"flower_schedule_cron: {settings['cron']!r} comes at {time:%Y-%m-%d %H:%M}, and {site} is in maintenance until {until} "
+                        f"flower_schedule_cron: {settings['cron']!r} would start a run at {time:%Y-%m-%d %H:%M}, and {site} is in maintenance until {until} "
                         f"({VARIABLE}). Choose other times. With -e flower_maintenance_ignore=true, runs start then with the SuperNodes that are online, "
                         "if these are as many as flower_schedule_min_supernodes."
                     )

@@ -189,7 +189,7 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _refuse_hub(hub: Cluster, spec: HubSpec, place: str, source: str) -> bool:
-        """Refuse a hub that is not empty; whether the volume claim of this restore is there already."""
+        """Refuse a hub that is not empty; whether the volume claim of this restore already exists."""
         for name in dict.fromkeys((spec.namespace, place)):
             live = hub.get("v1", "Namespace", name)
             if live is not None and live["metadata"].get("deletionTimestamp"):

@@ -121,7 +121,7 @@ class ActionModule(ClusterAction):
         }
 
     def _others(self, gone: set[str], params: dict[str, Any]) -> dict[str, Any]:
-        """The result with the sites that would lose their hub. With C(validate), one that cannot be asked is a warning: it is asked again."""
+        """The result with the sites that would lose their hub. With C(validate), one that cannot be queried is a warning: it is queried again."""
         result: dict[str, Any] = {"changed": False, "nodes": [], "sites": [], "others": []}
         try:
             with self.connect(params["hub"]) as hub:

@@ -131,7 +131,7 @@ class Reader:
                 return None
         else:
             kind = "no value" if text is None else f"a value of type {type(text).__name__}"
-            self._unsupported(key, value, f"{kind}; Flower takes strings, integers, floats and booleans")
+            self._unsupported(key, value, f"{kind}; Flower accepts strings, integers, floats and booleans")
             return None
         return flower_toml.literal(text)
 

@@ -129,8 +129,8 @@ def test_a_table_goes_to_the_cluster_of_its_site_or_nowhere(play: Any, servers: 
     assert not servers["site-a"].asked  # the current context of the kubeconfig that all share
     assert done.failed == {"site-b", "site-c", "site-d", "site-e"}, done.text
     for site in ("site-d", "site-e"):
-        assert f"{site}: neither flower_context nor flower_auth with a host says how the site is reached" in done.text
-    assert "site-f: flower_delivery is ocm. The people of the site put biopsies.csv on its claim" in done.text
+        assert f"{site}: neither flower_context nor flower_auth with a host is set" in done.text
+    assert "site-f: flower_delivery is ocm. The administrators of the site copy biopsies.csv to its claim" in done.text
     assert "secret-token" not in done.text
 
 
@@ -158,14 +158,14 @@ def in_pod(name: str, folder: Path, checksum: str = "") -> subprocess.CompletedP
 
 
 def test_the_table_on_the_claim_is_compared(tmp_path: Path) -> None:
-    look = "Look at the table on the claim"
+    look = "Read the table on the claim"
     assert in_pod(look, tmp_path).stdout == "none\n"
     (tmp_path / "biopsies.csv").write_bytes(b"1\n")
     assert in_pod(look, tmp_path).stdout == hashlib.sha256(b"1\n").hexdigest() + "\n"
 
 
 def test_a_table_gets_its_name_when_all_of_it_has_arrived(tmp_path: Path) -> None:
-    rename, checksum = "Rename it when all of it has arrived", hashlib.sha256(b"1\n2\n").hexdigest()
+    rename, checksum = "Verify and rename the temporary file", hashlib.sha256(b"1\n2\n").hexdigest()
     part, table = tmp_path / ".biopsies.csv.part", tmp_path / "biopsies.csv"
     table.write_bytes(b"old\n")
     assert in_pod(rename, tmp_path, checksum).returncode  # nothing has arrived

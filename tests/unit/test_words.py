@@ -37,6 +37,13 @@ PLAIN = (
     (" so", r"\bmade so\b|\bmake .{1,20} so\b", "apply"),
     ("unfold", r"\bunfold(s|ed)?\b", "expand"),
     ("someone", r"\bmade by someone\b", "created by someone else"),
+    ("awaited", r"\b(is|are) not awaited\b", "the playbook does not wait for it"),
+    ("asked", r"\bcannot be asked\b", "cannot be queried, cannot be read"),
+    ("answer that", r"\ban answer that is none\b", "an invalid answer"),
+    ("together", r"\bdo(es)? not go together\b", "cannot be combined with"),
+    ("no meaning", r"\bha(s|ve) no meaning\b", "has no effect"),
+    ("room", r"\b(how much|too little) room\b", "the free space, too little free space"),
+    ("already", r"\b(is|are) there already\b", "already exists"),
     ("whatever", r"\bwhatever (happens|runs|is there|it is)\b", "any, in any case"),
     ("of their own", r"\b(pods?|workloads?|namespaces?|files?) of their own\b", "their own pods, separate"),
 )

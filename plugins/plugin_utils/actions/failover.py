@@ -121,7 +121,7 @@ class FailoverAction(StandbyAction):
             return []
         return [
             f"{target.host}: the volume claim {target.spec.namespace}/{DATABASE_CLAIM} is not the one with the copy of "
-            f"{there.copied if there else 'the hub'}: it was deleted meanwhile. Restore a backup (federated.flower.restore)"
+            f"{there.copied if there else 'the hub'}: it was deleted in the meantime. Restore a backup (federated.flower.restore)"
         ]
 
     @staticmethod

@@ -125,7 +125,7 @@ def give_back(action: Task) -> str:
             display.warning(without_controls(text))
             return text
         _TAKEN[_slot(place)] = 0
-    return "the lease is returned" if there else "the lease was deleted meanwhile, or the hub's namespace"
+    return "the lease is returned" if there else "the lease or the hub's namespace was deleted in the meantime"
 
 
 @contextmanager

@@ -46,7 +46,7 @@ class FleetReader(FleetAction):
         """Which lines of logs are wanted.
 
         Raises:
-            ClusterError: with every fault in these options, or the hub cannot be asked for the run.
+            ClusterError: with every fault in these options, or the hub cannot be queried for the run.
         """
         faults, pattern, earliest, latest = [], None, None, None
         if not 1 <= lines <= _LINES:

@@ -90,7 +90,7 @@ class SkupperSite(ControllerAction):
                 if is_there:
                     self._check_objects(cluster, spec, ListenerSpec.parse(listener), found, live)
                     self.require_proxy(cluster, LinkSpec.parse(link))
-        return self.finished(f"{cluster.name} can take part in the Skupper network")
+        return self.finished(f"{cluster.name} can join the Skupper network")
 
     def _check_objects(self, cluster: Cluster, spec: NetworkSiteSpec, listener: ListenerSpec, found: list[Object], namespace: Object | None) -> None:
         served = site_plan.active(found)

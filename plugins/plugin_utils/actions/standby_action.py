@@ -181,7 +181,7 @@ class StandbyAction(ClusterAction):
         if fault:
             raise ClusterError(f"{params['hub']} was not followed until the end: {fault} Its changes after {copied or 'the last copy'} were not copied.")
         why = serving or "the time was over" + (f"; the last copy is of {copied}" if copied else "")
-        return {"changed": copies > 0, "copies": copies, "copied": copied, "msg": f"followed {params['hub']} and made {copies} copies, until {why}"}
+        return {"changed": copies > 0, "copies": copies, "copied": copied, "msg": f"followed {params['hub']} and created {copies} copies, until {why}"}
 
     @staticmethod
     def _wait(until: float, pid: int) -> bool:

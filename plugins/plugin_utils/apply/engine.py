@@ -498,8 +498,8 @@ class _Apply:
                 self._fail(
                     item,
                     "foreign",
-                    f"it {proof.holder(item.live)}, and this collection did not create it: it is not deleted. "
-                    "Delete it by hand if it is not needed.",
+                    f"it {proof.holder(item.live)}, and this collection did not create it: it was not "
+                    "deleted. Delete it manually if it is not needed.",
                 )
             else:
                 doomed.append((item.live, item))

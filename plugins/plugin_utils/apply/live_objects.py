@@ -179,7 +179,7 @@ class Members:
         if len(strays) > MOST or any(len(name) > LONGEST for obj in strays for name in id_of(obj)):
             raise ClusterError(
                 f"{self.cluster.name} lists {len(strays)} objects that are no longer part of this federation, which is more than {MOST}, or one of them "
-                f"has a name of more than {LONGEST} characters: nothing is deleted. Check them, and delete them by hand: "
+                f"has a name of more than {LONGEST} characters: nothing was deleted. Check them, and delete them manually: "
                 f"kubectl get KIND --all-namespaces -l {sets.PART_OF}"
             )
         if self.part:

@@ -222,7 +222,7 @@ def errors(path: Path, found: Proven, spec: HubSpec, ca_namespace: str, identity
     there, wanted = (content["namespace"], content["ca_namespace"]), (spec.namespace, ca_namespace)
     if there != wanted:
         wrong.append(
-            f"{path} is of a hub in the namespaces {' and '.join(there)}, and the inventory says {' and '.join(wanted)}: "
+            f"{path} is of a hub in the namespaces {' and '.join(there)}, and the inventory has {' and '.join(wanted)}: "
             "set flower_namespace and flower_ca_namespace to those of the backup"
         )
     if known_releases.release_of(spec.version)[:2] < known_releases.release_of(head.flower)[:2]:

@@ -160,7 +160,7 @@ class Restored:
 
     Attributes:
         objects: the objects, with C(kind), C(namespace), C(name) and C(change).
-        database: whether the database was written. It is not where the same one is there already.
+        database: whether the database was written. It is not where the same one already exists.
     """
 
     objects: list[Change] = field(default_factory=list)

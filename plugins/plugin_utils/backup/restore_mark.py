@@ -80,7 +80,7 @@ def read(hub: Cluster, namespace: str) -> Mark | None:
     except (KeyError, TypeError, ValueError):
         pass
     raise ClusterError(
-        f"ConfigMap {namespace}/{RESTORE_CONFIG} on {hub.name} cannot be read. It says that a restore of the hub is not complete. Delete the hub's "
+        f"ConfigMap {namespace}/{RESTORE_CONFIG} on {hub.name} cannot be read. It marks an incomplete restore of the hub. Delete the hub's "
         "namespaces, and run federated.flower.restore again"
     )
 

@@ -81,7 +81,7 @@ def _spans(window: Any, place: str, around: datetime.datetime) -> Iterator[tuple
     elif isinstance(first, datetime.datetime) and isinstance(last, datetime.datetime) and first < last:
         yield first.replace(tzinfo=zone), last.replace(tzinfo=zone)
     else:
-        raise ValueError(f"{place}.to: {window['to']!r} does not come after {window['from']!r}: both are times of a week, or of a calendar ({_FORMS})")
+        raise ValueError(f"{place}.to: {window['to']!r} is not after {window['from']!r}: both are times of a week, or of a calendar ({_FORMS})")
 
 
 def _moment(given: Any, place: str) -> Moment:

@@ -130,7 +130,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     if "idle" in way:
         silent = f"a connection that was silent for {limits.idle:g} s is"
         if "error" in way["idle"]:
-            add("idle", WEAK, f"{silent} dropped on the path: {way['idle']['error']}; raise its idle time-out above 60 s")
+            add("idle", WEAK, f"{silent} dropped on the path: {way['idle']['error']}; increase its idle timeout to more than 60 s")
         else:
             add("idle", GOOD, f"{silent} still open")
     for dataset, seen in sorted((apps.get("paths") or {}).items()):

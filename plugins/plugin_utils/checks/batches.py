@@ -78,7 +78,7 @@ def waves(
     known = {*sites, *groups}
     if faults := [
         f"{WAVES}: wave {number}: {word!r} is neither a site nor a group of the inventory, nor a number of sites or a share such as '25%'. Sites: "
-        f"{', '.join(sites)}. Correct the name, or leave it out: sites that no wave names are the last wave"
+        f"{', '.join(sites)}. Correct or remove the name: sites that no wave names are the last wave"
         for number, words in enumerate(listed, 1)
         for word in words
         if not _size(word) and not (isinstance(word, str) and word in known)

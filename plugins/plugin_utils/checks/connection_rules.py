@@ -36,7 +36,7 @@ def peers(found: Problems, variable: str, value: Any) -> None:
         if not one.keys() & {"cidr", "namespace", "pod_selector"}:
             found.add(at, peer, 'selects nothing: set cidr, namespace or pod_selector (cidr "0.0.0.0/0" is every IPv4 address)')
         if "cidr" in one and one.keys() & {"namespace", "pod_selector"}:
-            found.add(at, peer, "has a cidr and selectors; make two entries of it")
+            found.add(at, peer, "has a cidr and selectors; use two separate entries")
         if "except" in one and "cidr" not in one:
             found.add(f"{at}.except", peer["except"], "has no effect without cidr")
         found.check({key: check for key, check in _PEER.items() if key in one}, one, f"{at}.")

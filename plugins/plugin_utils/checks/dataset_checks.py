@@ -59,7 +59,7 @@ def datasets_of(spec: SiteSpec) -> list[Dataset]:
 
 
 def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub has no access to the managed cluster") -> Iterator[Problem]:
-    """Objects that must exist in a cluster that cannot be asked.
+    """Objects that must exist in a cluster that cannot be queried.
 
     Args:
         known: names of datasets that the site's workloads mount already.
@@ -71,7 +71,7 @@ def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub h
     if needed:
         yield warning(
             f"whether namespace {spec.namespace} has {', '.join(sorted(needed))} for its datasets is unknown before the deployment: {why}. "
-            "If one is missing, SuperNodes do not start, and the events of their pods say which"
+            "If one is missing, SuperNodes do not start, and the events of their pods show which one"
         )
 
 
@@ -131,7 +131,7 @@ def _created(lead: str, what: str, one: Dataset, desired: Live, seen: Seen) -> I
             yield from _phase(what, live, seen)
     elif storage and seen.classes.get(storage, {}) is None:
         yield Problem(
-            f"{lead}there is no StorageClass {storage}: correct new_claim.storage_class of the dataset, or leave it out for the cluster's default"
+            f"{lead}there is no StorageClass {storage}: correct new_claim.storage_class of the dataset, or remove it to use the cluster's default"
         )
     elif "storageClassName" not in desired["spec"] and seen.has_default is False:
         yield warning(
@@ -146,7 +146,7 @@ def _phase(what: str, live: Live, seen: Seen) -> Iterator[Problem]:
     storage = (live.get("spec") or {}).get("storageClassName") or ""
     events = "".join(f". {sentence}" for sentence in seen.events.get(meta["name"], []))
     if meta.get("deletionTimestamp"):
-        yield Problem(f"{what} is being deleted: wait until it is gone, or use another claim")
+        yield Problem(f"{what} is being deleted: wait until the deletion is complete, or use another claim")
     elif phase == "Lost":
         yield Problem(f"{what} has lost its volume: restore the PersistentVolume, or create the claim again")
     elif phase == "Bound":

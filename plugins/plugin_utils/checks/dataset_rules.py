@@ -103,7 +103,7 @@ def _size(found: Problems, variable: str, value: Any) -> None:
 _KINDS: Mapping[str, Check] = {
     CLAIM: Problems.subdomain, NEW_CLAIM: _new_claim, VOLUME: _volume, CSI: _csi, SECRET: Problems.subdomain, CONFIG_MAP: Problems.subdomain,
 }  # fmt: skip
-_MODES = (Rule("access_modes", lambda claim: claim.get("access_modes") == [], "is empty; leave it out for the default"),)
+_MODES = (Rule("access_modes", lambda claim: claim.get("access_modes") == [], "is empty; remove it to use the default"),)
 _READ_ONLY = "is not possible: Kubernetes mounts a {} read-only"
 _RULES = (
     Rule("read_only", lambda entry: entry.get(SECRET) and not boolean(entry["read_only"]), _READ_ONLY.format(SECRET)),

@@ -31,8 +31,8 @@ def metrics(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
         )
     if spec.metrics.enabled and spec.network_policies and not spec.monitoring_namespaces:
         yield warning(
-            "superlink_metrics.enabled is true, and no namespace may read metrics: name that of Prometheus in flower_monitoring_namespaces, or "
-            "allow it by a policy of your own"
+            "superlink_metrics.enabled is true, and no namespace may read metrics: name that of Prometheus in flower_monitoring_namespaces, "
+            "or allow it by your own policy"
         )
 
 

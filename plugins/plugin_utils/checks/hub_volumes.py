@@ -111,7 +111,7 @@ def outputs(spec: HubSpec, live: Live | None) -> Iterator[Problem]:
         return
     modes = (live.get("spec") or {}).get("accessModes") or []
     if live["metadata"].get("deletionTimestamp"):
-        yield Problem(f"{what} is being deleted: wait until it is gone, or use another claim")
+        yield Problem(f"{what} is being deleted: wait until the deletion is complete, or use another claim")
     elif (live.get("status") or {}).get("phase") == "Lost":
         yield Problem(f"{what} has lost its volume: restore the PersistentVolume, or create the claim again")
     elif not {ONE_NODE, ONE_POD, WRITE_MANY} & {*modes}:

@@ -148,7 +148,7 @@ def place_faults(host: str, values: Mapping[str, Any]) -> list[str]:
         values: its C(VARIABLES), templated; None for one that is not set.
     """
     return [
-        f"{host}: {own}: {given!r} is not what {shared} says, {known!r}, which other roles read. "
+        f"{host}: {own}: {given!r} differs from {shared}, {known!r}, which other roles read. "
         f"Set {shared} to {given!r} for {_HOSTS[part]}, and remove {own}."
         for part, (own, shared) in VARIABLES.items()
         for given, known in [(values.get(own), values.get(shared) or DEFAULT)]

@@ -38,7 +38,7 @@ _OUTPUTS = (
     "a backup and a standby have no outputs of runs. Save outputs with federated.flower.outputs, have apps write them to S3-compatible storage, or back up "
     "the volume claim with VolumeSnapshot, Velero or restic (guide_outputs)"
 )
-_REPORT = "images are asked when a run is submitted, and pods report no packages any more"
+_REPORT = "images are queried when a run is submitted, and pods no longer report packages"
 # Variables that earlier releases had -> why there are none any more, and what to do instead.
 REMOVED = dict.fromkeys(("flower_backup_outputs", "flower_restore_outputs", "flower_standby_outputs"), _OUTPUTS) | dict.fromkeys(
     ("flower_packages_report", "supernode_packages_report"), _REPORT

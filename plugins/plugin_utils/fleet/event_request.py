@@ -105,7 +105,7 @@ def _of_alert(alert: Any, alerts: Mapping[str, str], namespaces: Sequence[str]) 
         return None
     name, namespace = labels.get("alertname"), labels.get("namespace")
     if not isinstance(name, str) or name not in alerts:
-        return f"alert {shown_request(name)} has no action; flower_event_alerts can give it one"
+        return f"alert {shown_request(name)} has no action; set one in flower_event_alerts"
     if namespace and namespace not in namespaces:
         return (
             f"alert {name}: label namespace is {shown_request(namespace)}, which is none of this federation's, {shown_request([*namespaces])}; "
@@ -166,7 +166,7 @@ def read_options(args: Mapping[str, Any]) -> SourceOptions:
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             raise ValueError(f"{key}: is not a list of names (flower_event_{key})")
     if bool(names["sites"]) == bool(texts["inventory"]):
-        raise ValueError("inventory, sites: set one of them (flower_event_inventory, flower_event_sites); they say what events may act on")
+        raise ValueError("inventory, sites: set one of them (flower_event_inventory, flower_event_sites); they define the sites that events may act on")
     if texts["outputs_directory"] and not isabs(texts["outputs_directory"]):
         raise ValueError(
             f"outputs_directory: {texts['outputs_directory']} is not an absolute path (flower_outputs_directory); playbooks run in a folder that is "
@@ -199,7 +199,7 @@ def _webhook(args: Mapping[str, Any]) -> dict[str, Any]:
     for key in secrets:
         # A rulebook makes numbers and lists of texts that look like one.
         if not isinstance(given[key], str) or len(given[key]) < _SHORTEST:
-            raise ValueError(f"{key}: is not a text of {_SHORTEST} characters or more, with letters: openssl rand -hex 24 makes a good one")
+            raise ValueError(f"{key}: is not a text of {_SHORTEST} characters or more, with letters; generate one with openssl rand -hex 24")
     for key in ("cafile", "keyfile"):
         # The webhook would listen without TLS, and ask for no client certificate, without a word.
         if key in given and "certfile" not in given:

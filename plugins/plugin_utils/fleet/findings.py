@@ -153,7 +153,7 @@ def add_nameless(name: str, hub: Mapping[str, Any], sites: Sequence[Mapping[str,
     online = sum(node["status"] == "online" for node in hub["nodes"].values())
     wanted = sum(pool["desired"] or 0 for site in sites for pool in site["pools"])
     text = f"hub {name}: {online} SuperNodes are online; without node authentication (flower_insecure) their sites are unknown"
-    remedy = "The logs of the SuperNodes say whether they are connected. With flower_insecure: false each has a key"
+    remedy = "The logs of the SuperNodes show whether they are connected. With flower_insecure: false each has a key"
     if online < wanted:
         found.problem(name, f"{text}, and these sites have {wanted}", remedy)
     else:
@@ -185,7 +185,7 @@ def add_schedules(schedules: Sequence[Mapping[str, Any]], found: Findings) -> No
     for one in schedules:
         status = one["last"].get("status", "")
         if status not in ("", "completed", "skipped", "running", "pending"):
-            remedy = "The line of the schedule shows the cause. Start a run by hand (federated.flower.run), or wait for its next time"
+            remedy = "The line of the schedule shows the cause. Start a run manually (federated.flower.run), or wait for its next time"
             found.warning("", f"schedule {one['name']}: its last run is {status}", remedy)
 
 
@@ -195,7 +195,7 @@ def add_site(
     """Findings about a site. C(site): result of M(federated.flower.supernode_info); C(shown): its entry in the report; C(record): that of the ledger."""
     access, pools, asked, bundle = shown["access"], shown["pools"], shown["asked"], site.get("bundle")
     if shown["maintenance"]:
-        remedy = "No run is submitted until then. federated.flower.reconcile -e flower_reconcile=heal denies the site meanwhile, and admits it again."
+        remedy = "No run is submitted until then. federated.flower.reconcile -e flower_reconcile=heal denies the site until then, and admits it again."
         found.warning(name, f"{name}: maintenance until {shown['maintenance']}", remedy)
         return
     live = {item["pool"] for item in site["workloads"]}

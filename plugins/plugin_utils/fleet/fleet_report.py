@@ -126,8 +126,8 @@ def _rotation(hub: Mapping[str, Any]) -> str:
     if other["not_before"] > signs["not_before"]:
         return f"a rotation of the CA is adding the one that ends on {end_of(other)}: federated.flower.rotate_certs continues it"
     return (
-        f"a rotation of the CA has switched, and sites still trust the previous one, which ends on {end_of(other)}: once cert_rotation_grace is over, "
-        "federated.flower.rotate_certs drops it and ends the rotation"
+        f"a rotation of the CA has switched, and sites still trust the previous one, which ends on {end_of(other)}: after cert_rotation_grace, "
+        "federated.flower.rotate_certs removes it and completes the rotation"
     )
 
 

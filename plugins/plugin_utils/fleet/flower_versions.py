@@ -220,4 +220,4 @@ def unreadable_since(former: str, live: str, wanted: str, *, never_started: bool
         never_started: whether a SuperLink was never started with it in this run.
     """
     opened = [live] if never_started else [wanted, live]
-    return next((one or "a release that is not known" for one in opened if not known_releases.same_database(former, one)), "")
+    return next((one or "an unknown release" for one in opened if not known_releases.same_database(former, one)), "")

@@ -145,7 +145,7 @@ def too_few(pools: Mapping[str, Sequence[PoolSpec]], partitions: int) -> dict[st
     total = sum(sizes.values())
     words = (
         f"flower_partitions is {partitions}, and {total} SuperNodes of the sites of this run have a number ({{partition}}): set it to {total} or more, "
-        "or leave it out."
+        "or remove it."
     )
     return {site: words for site, size in sizes.items() if size} if total > partitions else {}
 
@@ -186,7 +186,8 @@ def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) 
     return {
         site: f"it is currently deployed in namespace {was}. Nothing would be deleted there, and its SuperNodes, which the hub would then refuse, "
         "would restart forever and keep their GPUs. Remove it first: federated.flower.teardown "
-        f"--limit {site} -e supernode_namespace={was} -e flower_teardown=true. If that namespace is empty: --limit {site} -e flower_claim_sites=true deploys it in the new one."
+        f"--limit {site} -e supernode_namespace={was} -e flower_teardown=true. If that namespace is empty: --limit {site} -e flower_claim_sites=true "
+        "deploys it in the new one."
         for site, was in former.items()
         if was
     }

@@ -114,7 +114,7 @@ def load(path: str | os.PathLike[str]) -> App:
         files, warnings = read_folder(where.resolve()) if where.is_dir() else (read_bundle(where), [])
     except OSError as error:
         raise FlowerError(
-            f"a part of the app cannot be read: {error.filename}: {error.strerror}. Correct its permissions, or leave it out with {GITIGNORE}."
+            f"a part of the app cannot be read: {error.filename}: {error.strerror}. Correct its permissions, or exclude it with {GITIGNORE}."
         ) from error
     # Editors of Windows begin files with it, and neither Flower's nor Python's reader of TOML takes it.
     files = {name: content.removeprefix(codecs.BOM_UTF8) if name == PROJECT else content for name, content in files.items()}
@@ -259,7 +259,7 @@ def flatten(table: Mapping[str, Any], parent: str = "") -> dict[str, Any]:
 
 
 def _too_big(where: Path, sizes: Mapping[str, int], why: str, rules: str) -> FlowerError:
-    return FlowerError(f"the app {where} is too large: {why}. Largest files: {_largest(sizes, 3)}. An app is code. {_DATA}, or leave files out with {rules}.")
+    return FlowerError(f"the app {where} is too large: {why}. Largest files: {_largest(sizes, 3)}. An app is code. {_DATA}, or exclude files with {rules}.")
 
 
 def _largest(found: Mapping[str, int], most: int) -> str:

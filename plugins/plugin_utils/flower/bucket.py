@@ -63,8 +63,8 @@ class Bucket:
             raise FlowerError(f"container {OUTPUTS_S3} of pod {reader.namespace}/{name} names no bucket: run federated.flower.site")
         if not in_pod.is_running(pod, OUTPUTS_S3):
             raise FlowerError(
-                f"container {OUTPUTS_S3} of pod {reader.namespace}/{name} on {reader.cluster.name}, which uploads outputs, is not running; "
-                "federated.flower.status says why"
+                f"container {OUTPUTS_S3} of pod {reader.namespace}/{name} on {reader.cluster.name}, which uploads outputs, is not "
+                "running; federated.flower.status shows the cause"
             )
         return cls(reader, places[0])
 

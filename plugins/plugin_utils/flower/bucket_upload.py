@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Upload the outputs of a run to the bucket: what is uploaded is proved by the SHA-256 of each file, and compared with them if it is there already."""
+"""Upload the outputs of a run to the bucket: what is uploaded is proved by the SHA-256 of each file, and compared with them if it already exists."""
 
 from __future__ import annotations
 

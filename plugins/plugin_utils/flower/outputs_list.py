@@ -24,7 +24,7 @@ _WHITE = str.maketrans("\t\n", "??")
 
 
 class TooFull(FlowerError):
-    """There is too little room for the outputs of another run."""
+    """There is too little free space for the outputs of another run."""
 
 
 @dataclass(frozen=True)

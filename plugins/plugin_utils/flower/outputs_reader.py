@@ -25,8 +25,8 @@ _LONGEST = 24 * 3600  # seconds of that
 SILENCE = 90  # seconds without output after which a connection counts as lost
 
 MAKE_ROOM = (
-    "Delete outputs that are not needed any more (federated.flower.outputs -e flower_outputs=prune -e flower_outputs_keep=N), or give the "
-    "claim more room (superlink_outputs_size)"
+    "Delete outputs that are no longer needed (federated.flower.outputs -e flower_outputs=prune -e flower_outputs_keep=N), or increase "
+    "the size of the claim (superlink_outputs_size)"
 )
 
 
@@ -68,7 +68,7 @@ class Reader:
             if time.monotonic() >= deadline:
                 raise FlowerError(
                     f"the container {OUTPUTS_READER} of pod {self.namespace}/{name} on {self.cluster.name}, which reads outputs, is not "
-                    f"running after {seconds:g} s; federated.flower.status says why"
+                    f"running after {seconds:g} s; federated.flower.status shows the cause"
                 )
             time.sleep(1)  # the pod is being replaced
         self._pod = str(name)
@@ -100,7 +100,7 @@ class Reader:
         self.ask({"do": "begin", "run": run_id, "origin": origin}, seconds=60)
 
     def room(self) -> Room:
-        """How much room is left on the volume."""
+        """The free space on the volume."""
         answers = self.ask({"do": "room"}, seconds=60)
         with expected(self.cluster.name):
             return room_of(answers[0])
@@ -227,7 +227,7 @@ def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
         return None, f"the free space for outputs is unknown: {error.message}{rights}"
     if room.is_low:
         raise TooFull(
-            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the floor is "
-            f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
+            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the "
+            f"minimum is {readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
         )
     return room, ""

@@ -177,4 +177,4 @@ def summary(listed: Sequence[Mapping[str, Any]], inputs: Sequence[Mapping[str, A
     words = f"outputs of {counted(len(listed), 'run')}, {readable(sum(one['size'] for one in listed))}; "
     words += f"{len(inputs)} inputs, {readable(sum(one['size'] for one in inputs))}; " if inputs else ""
     words += str(room)
-    return f"{words}, which is below the floor of {readable(room.floor)}: no run is submitted" if room.is_low else words
+    return f"{words}, which is below the minimum of {readable(room.floor)}: no run is submitted" if room.is_low else words

@@ -5,7 +5,7 @@
 """Refuse a run whose app declares packages that an image lacks, before it is submitted.
 
 The pods in which apps compute are asked: that of the ServerApp, and one of each pool with a SuperNode that is online, at sites that the
-identity reaches. What cannot be asked refuses nothing.
+identity reaches. What cannot be queried refuses nothing.
 
 Source of the rules: packaging.python.org, «Dependency specifiers» and «Version specifiers», as the library packaging has them.
 """
@@ -43,7 +43,7 @@ from .cli import FlowerCLI, FlowerError
 
 Pod = Mapping[str, Any]
 T = TypeVar("T")
-#: A place -> what its image lacks, None where apps install their packages when they start, or why it cannot be asked.
+#: A place -> what its image lacks, None where apps install their packages when they start, or why it cannot be queried.
 Answers = dict[str, "list[str] | ClusterError | None"]
 
 _OFF = "flower_run_packages_check=false"
@@ -108,7 +108,7 @@ def require(
 
     Args:
         wanted: its dependencies. Without any, nothing is asked.
-        reach: name of a site -> how its pods are reached; raises C(ClusterError) for one whose pods cannot be asked.
+        reach: name of a site -> how its pods are reached; raises C(ClusterError) for one whose pods cannot be queried.
         say: shows in one line what was not compared, and why.
 
     Returns:
@@ -226,7 +226,7 @@ def _ask(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str], wante
     """Ask one of some equal pods. Containers: the first of them that a pod has.
 
     Raises:
-        ClusterError: none of them runs, or it cannot be asked.
+        ClusterError: none of them runs, or it cannot be queried.
     """
     for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):
         name = next((name for name in containers if _container(pod, name)), "")

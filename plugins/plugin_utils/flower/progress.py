@@ -66,7 +66,7 @@ class Progress:
         """Show new lines of the log."""
         with self._lock:
             if left_out:
-                self._show(f"({left_out} lines are left out)")
+                self._show(f"({left_out} lines omitted)")
             self._waits = waiting(lines) if lines else self._waits
             for line in lines:
                 if line.strip() not in _EMPTY:

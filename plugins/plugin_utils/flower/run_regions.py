@@ -125,7 +125,7 @@ def require(cli: FlowerCLI, border: Border, seconds: float, say: Callable[[str],
             shown = others
         time.sleep(_PAUSE)  # until they are offline, or the deadline
     if not online:
-        raise FlowerError(f"nothing was submitted: no SuperNode of {wanted} is online; federated.flower.status says why")
+        raise FlowerError(f"nothing was submitted: no SuperNode of {wanted} is online; federated.flower.status shows the cause")
     return {"regions": list(border.regions.wanted), "region_sites": border.regions.inside()}
 
 

@@ -47,7 +47,7 @@ def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], N
     online = [node for node, facts in cli.nodes().items() if facts.get("status") == "online"]
     if not online:
         raise FlowerError(
-            f"no SuperNode is online at {hub.name}, so no site can provide the datasets {', '.join(wanted)}; federated.flower.status says why"
+            f"no SuperNode is online at {hub.name}, so no site can provide the datasets {', '.join(wanted)}; federated.flower.status shows the cause"
         )
     missing = site_indexes.missing_datasets(index, wanted, online)
     if missing:
@@ -55,7 +55,7 @@ def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], N
         doubts = [f"{one}: import its reply to that version (federated.flower.join)" for one in site_indexes.uncertain_datasets(index, wanted, online)]
         raise FlowerError(
             f"nothing was submitted, because SuperNodes that are online lack datasets: {'; '.join([*missing, *doubts])}. Give them the dataset "
-            "(supernode_datasets) and run federated.flower.site, or leave it out of flower_run_datasets"
+            "(supernode_datasets) and run federated.flower.site, or remove it from flower_run_datasets"
         )
     found = site_indexes.sites_by_dataset(index, wanted)
     for name in dict.fromkeys(wanted):

@@ -78,7 +78,7 @@ def remove(cluster: Cluster, namespace: str, name: str, federation: str) -> bool
         return False
     if not may_delete(item, federation):
         raise ClusterError(
-            f"ConfigMap {namespace}/{name} on {cluster.name} was not created by this federation, so it is not deleted. Delete it by hand"
+            f"ConfigMap {namespace}/{name} on {cluster.name} was not created by this federation, so it was not deleted. Delete it manually"
         )
     try:
         cluster.delete("v1", "ConfigMap", name, namespace, uid=item["metadata"]["uid"])

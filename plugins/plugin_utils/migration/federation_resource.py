@@ -200,7 +200,7 @@ def _containers(draft: Draft, part: Part, row: Row, where: str, value: Any) -> N
     found = [shaped(one, dict) for one in shaped(value, list)]
     own = sorted({str(one.get("name")) for one in found} & _OWN_CONTAINERS)
     if own:
-        raise Refused(f"has {', '.join(own)}, which the operator makes itself and takes nothing of from here")
+        raise Refused(f"has {', '.join(own)}, which the operator creates itself and ignores here")
     for one in found:
         conversion.env(one.get("env") or [])
     _copy(draft, part, row, where, found)
@@ -249,7 +249,7 @@ def _volumes(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
     found = _named(value)
     volumes = [one for one in found if not _is_replaced(part, str(one["name"]))]
     if found and not volumes:
-        raise Refused("has only files that the collection makes itself")
+        raise Refused("has only files that the collection creates itself")
     part.put(where, row.variables[0], _renamed(draft, part, volumes))
     if part is draft.hub and draft.process:
         mounted = {one.get("name") for one in _mounts_of(part, "superlink", executor=True)}
@@ -267,7 +267,7 @@ def _renamed(draft: Draft, part: Part, listed: list[dict[str, Any]]) -> list[dic
 
 def _without(found: list[dict[str, Any]], kept: list[dict[str, Any]]) -> str:
     gone = sorted({str(one["name"]) for one in found if one not in kept})
-    return f"without {', '.join(gone)}: the collection makes these files itself" if gone else ""
+    return f"without {', '.join(gone)}: the collection creates these files itself" if gone else ""
 
 
 def _holds_replaced(part: Part, mount: Mapping[str, Any]) -> bool:
@@ -309,7 +309,7 @@ def _has_volumes(draft: Draft, part: Part, prefix: str, mounts: Any) -> tuple[li
     kept = [one for one in found if not _holds_replaced(part, one)]
     more = _without(found, kept)
     if found and not kept:
-        raise Refused("mounts only files that the collection makes itself")
+        raise Refused("mounts only files that the collection creates itself")
     paths = HUB_PATHS if part is draft.hub else SITE_PATHS
     taken = sorted(path for one in kept if (path := str(one.get("mountPath", "")).rstrip("/")) in paths)
     if taken:

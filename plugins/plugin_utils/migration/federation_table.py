@@ -21,9 +21,9 @@ def _refused(name: str, why: str, default: Any = None) -> Row:
     return Row(name, default, REFUSED, why=why)
 
 
-_CLAIMS = "make a PersistentVolumeClaim, and name it in {}; the operator's claims are kept as they are"
+_CLAIMS = "create a PersistentVolumeClaim, and name it in {}; the operator's claims are kept as they are"
 _DROPPED = "the operator ignores it"
-_ACCOUNT = "each part has a service account of its own, without rights"
+_ACCOUNT = "each part has its own service account, without rights"
 _HOST = "Pod Security restricted: pods do not share namespaces of their node"
 _SHARED = "pods share no process namespace"
 _PORTS = "only the port for SuperNodes is published, through the gateway"
@@ -92,7 +92,7 @@ FIELDS: tuple[Row, ...] = (
     _to("superlink.env", "superlink_env", "superlink_serverapp_env", how="env"),
     _to("superlink.extraArgs", "superlink_extra_args", how="arguments"),
     _to("superlink.service.type", "superlink_exposure", how="exposure", default="ClusterIP", why="of the gateway"),
-    _to("superlink.service.ports.grpc", "superlink_port", default=9092, why="the operator's SuperNodes go on dialling 9092"),
+    _to("superlink.service.ports.grpc", "superlink_port", default=9092, why="the operator's SuperNodes continue to dial 9092"),
     _refused("superlink.service.ports.serverAppIO", _PORTS, default=9091),
     _refused("superlink.service.ports.extra", _PORTS, default=9093),
     _to("superlink.service.labels", "superlink_service_labels"),

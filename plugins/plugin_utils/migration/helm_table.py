@@ -32,10 +32,10 @@ def _fixed(name: str, default: Any, only: Any, why: str) -> Row:
     return Row(name, default, FIXED, only=only, why=why)
 
 
-_NAMES = "names of objects are fixed; a federation has a namespace of its own"
+_NAMES = "names of objects are fixed; a federation has its own namespace"
 _EE = "Flower Enterprise only; this collection deploys the open images"
 _LICENSE = "the open images need no licence"
-_ISSUER = "the collection makes no Issuer; name an existing one with superlink_issuer"
+_ISSUER = "the collection creates no Issuer; name an existing one with superlink_issuer"
 _CERTIFICATE = "the collection chooses it for the certificate of the gateway"
 _PORTS = "ports inside pods are fixed, and only the gateway is reached from outside"
 _CONTROL = "Control is not published; it is reached with Kubernetes rights (exec, port-forward)"
@@ -43,12 +43,12 @@ _RUNTIME = "the Runtime API of ServerApps is not published"
 _ONE_DOOR = "only the gateway is published, with one host"
 _SOURCES = "name the sources in superlink_allowed_sources"
 _IN_POD = "ClientApps reach their SuperNode inside the pod, and nothing else calls a SuperNode"
-_SECRET_FILE = "the shared secret of SuperExec is made and mounted by the collection"
+_SECRET_FILE = "the collection creates and mounts the shared secret of SuperExec"
 _SELECTOR = "selectors cannot be changed after creation, and are how the collection finds its own pods"
 _READY = "kubelet sends nothing to this container, so it has no readiness probe"
 _ROLLING = "pods are replaced one at a time and never doubled: a key admits one session, a database one SuperLink"
 _TOKEN = "pods get no service account token"
-_ACCOUNT = "each part has a service account of its own"
+_ACCOUNT = "each part has its own service account"
 _EDGES = "egress is limited to DNS, the peers of the pod and what is named"
 _SUPERLINK_SET = ("StatefulSet", "superlink")
 _SERVERAPP_SET = ("StatefulSet", "serverapp")
@@ -329,7 +329,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
     ),
     SUPERNODE: (
         *_global(("supernode",), SUPERNODE),
-        _refused("global.nodeAuth.authSupernodePrivateKey", "", "a key is never taken from a file of values; each SuperNode gets a key of its own"),
+        _refused("global.nodeAuth.authSupernodePrivateKey", "", "a key is never read from a values file; each SuperNode gets its own key"),
         *_pods("supernode", "supernode", _SUPERNODE_SET, args="supernode_extra_args"),
         _fixed("supernode.enabled", True, True, "a site has SuperNodes"),
         _variable("supernode.resources", {}, "supernode_resources"),

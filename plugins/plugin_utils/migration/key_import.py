@@ -95,7 +95,7 @@ def entry_of(workload: Mapping[str, Any], name: str, node: str) -> tuple[str, st
     container = operator_federation.container_of(workload, operator_federation.SUPERNODE)
     given = operator_federation.option(container, OPTION)
     if given is None:
-        raise Refused("it has none: without the option, Flower makes a key with each start")
+        raise Refused("it has none: without the option, Flower creates a key at each start")
     daemon = workload["kind"] == "DaemonSet"
     pod = "" if daemon else f"{workload['metadata']['name']}-{name}"
     env = operator_federation.environment(container, pod, "" if daemon else name, node)
@@ -180,7 +180,7 @@ def _check_pool(spec: SiteSpec, workload: Mapping[str, Any], pool: PoolSpec | No
     if spec.insecure:
         raise Refused("with flower_insecure SuperNodes have no keys")
     if spec.key_source == SITE:
-        raise Refused("flower_key_source is site: keys are made inside the site, and must not pass through the control node")
+        raise Refused("flower_key_source is site: keys are created inside the site, and must not pass through the control node")
     if pool is None:
         raise Refused("supernode_pools of this site has no pool of this name, so the SuperNode has no successor")
     if pool.is_daemon != (workload["kind"] == "DaemonSet"):
@@ -204,7 +204,7 @@ def _public(key: str) -> str:
     try:
         return keypairs.supernode_public_key(key)
     except ValueError:
-        raise Refused("it is not a key that Flower takes: OpenSSH format, a NIST curve, no passphrase") from None
+        raise Refused("it is not a key that Flower accepts: OpenSSH format, a NIST curve, no passphrase") from None
 
 
 def _build(

@@ -62,15 +62,15 @@ def superlink_access(seen: OperatorFederation) -> tuple[int, str]:
         ClusterError: that is not known.
     """
     if seen.superlink is None:
-        raise ClusterError("the operator has made no SuperLink")
+        raise ClusterError("the operator has created no SuperLink")
     container = operator_federation.container_of(seen.superlink, operator_federation.SUPERLINK)
     version = version_of(seen)
     if not version or tuple(map(int, version.split("."))) < _ONE_PORT:
-        raise ClusterError(f"Flower {version or 'of an unknown version'} is older than 1.40, or may be; ask it with flwr list")
+        raise ClusterError(f"Flower {version or 'of an unknown version'} is older than 1.40, or may be; list its runs with flwr list")
     port = operator_federation.option(container, "--port") or "8000"
     ca = operator_federation.option(container, "--ssl-ca-certfile")
     if ca is None and operator_federation.option(container, "--insecure") is None:
-        raise ClusterError("it has TLS, and the path of its CA is not among its arguments; ask it with flwr list")
+        raise ClusterError("it has TLS, and the path of its CA is not among its arguments; list its runs with flwr list")
     return int(port) if port.isdecimal() else 8000, ca or ""
 
 
@@ -89,7 +89,7 @@ def report(seen: OperatorFederation, kept: ImportedKeys, spec: SiteSpec, answer:
     found.section("Node configs", _node_configs(seen, spec))
     found.section("State of the SuperLink", [_state(seen), _runs(found.active, answer)])
     found.section("Restarts", _restarts(seen, spec))
-    found.section(f"Missing in namespace {spec.namespace}: make it there before site.yml, the pods need it", list(missing))
+    found.section(f"Missing in namespace {spec.namespace}: create it there before site.yml, the pods need it", list(missing))
     found.section("Last steps, which are yours", _steps(seen, kept, found.active))
     return found
 
@@ -138,7 +138,7 @@ def _plain(value: Any) -> Any:
 
 def _state(seen: OperatorFederation) -> str:
     if seen.superlink is None:
-        return "the operator has made no SuperLink: there is none"
+        return "the operator has created no SuperLink: there is none"
     container = operator_federation.container_of(seen.superlink, operator_federation.SUPERLINK)
     database = operator_federation.option(container, "--database") or MEMORY
     new = "The new SuperLink begins with an empty database, and gives every SuperNode a new node id"
@@ -156,12 +156,12 @@ def _state(seen: OperatorFederation) -> str:
 
 def _runs(active: Sequence[str] | None, answer: Mapping[str, Any]) -> str:
     if active is None:
-        return f"which runs are active is not known ({answer.get('why') or 'it was not asked'})"
+        return f"cannot determine which runs are active ({answer.get('why') or 'it was not queried'})"
     return f"active runs: {', '.join(active)}: they end with the old SuperLink, let them finish first" if active else "no run is active"
 
 
 def _restarts(seen: OperatorFederation, spec: SiteSpec) -> list[str]:
-    lines = ["now: none. Nothing of the operator is changed, and its pods go on"]
+    lines = ["now: none. Nothing of the operator is changed, and its pods continue"]
     old = {name: len(seen.pods_of(workload)) for name, workload in sorted(seen.pools.items())}
     new = [f"{pool.name} {'one for each node' if pool.is_daemon else pool.replicas}" for pool in spec.pools]
     lines.append(f"with site.yml new pods start beside them in namespace {spec.namespace}: {', '.join(new)}")
@@ -179,10 +179,10 @@ def _steps(seen: OperatorFederation, kept: ImportedKeys, active: Sequence[str] |
     space = f"kubectl -n {seen.namespace}"
     steps = ["run federated.flower.site, and see the SuperNodes online with federated.flower.status"]
     if active is None or active:
-        steps.append("wait until the runs of the old SuperLink are over")
+        steps.append("wait until the runs of the old SuperLink have ended")
     steps.append(
         f"{space} delete federation {seen.name}: the operator then deletes its workloads and its Service. Do not scale them: it sets "
-        "them back. Do not remove the operator first: its chart takes the definition, and all Federations, with it"
+        "them back. Do not remove the operator first: its chart also deletes the definition and all Federations"
     )
     whole = sorted(set(kept.sources) - kept.shared)
     if whole:

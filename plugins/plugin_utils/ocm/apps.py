@@ -67,7 +67,7 @@ class Apps:
         if restarts and any(before) and not self.check:
             # In a cluster that does not report, running ClientApps are better than none.
             if silent := checks.unavailable(self.spec.ocm_cluster, self._cluster()):
-                raise ClusterError(f"{self.spec.cluster}: {silent}. Its ClientApps stay as they are; run again then.")
+                raise ClusterError(f"{self.spec.cluster}: {silent}. Its ClientApps were not changed; run again then.")
             gate()
         if changes:
             self.results.append(apply_objects(self.hub, changes, check=self.check, show_diff=self.show_diff))

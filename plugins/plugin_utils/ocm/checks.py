@@ -110,7 +110,7 @@ def foreign(spec: AddonSpec, live: Live | None, *, claim: bool = False) -> list[
         return [
             f"the hub has an add-on {name} already, which belongs to a federation {spec.federation} in the namespace {there}, and "
             f"flower_namespace is {spec.namespace}: {_OTHER_NAMES}. If the federation has "
-            "moved to this namespace: -e flower_claim_sites=true takes the add-on over"
+            "moved to this namespace: -e flower_claim_sites=true takes over the add-on"
         ] * (not claim)
     return [
         f"the add-on of the federation {spec.federation} is {name}, and flower_ocm_addon is {spec.name}: set flower_ocm_addon to {name}. With another "

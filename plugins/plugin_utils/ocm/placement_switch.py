@@ -163,7 +163,7 @@ class Handover:
             if not clock.tick():
                 raise ClusterError(
                     f"Open Cluster Management does not use the {_named(self.placement)} for the add-on {self.addon} after {seconds:g} s: check "
-                    "that the hub's add-on manager is running. The former Placement stays until the next run."
+                    "that the hub's add-on manager is running. The former Placement remains until the next run."
                 )
 
     def _refusal(self, missing: Sequence[str], slices: Sequence[Live], seconds: float) -> str:

@@ -165,7 +165,7 @@ def existing_secret(name: str, bundle: str, wanted: Wanted, live: LiveObjects) -
         if unreadable:
             result.faults.append(
                 f"{variable}: {' and '.join(unreadable)} of {place} cannot be read by the gateway, which reads it as it is: each "
-                "line from BEGIN to END must be a line of its own, without blanks before it; store it in that form"
+                "line from BEGIN to END must be a separate line, without leading spaces; store it in that form"
             )
     return result
 

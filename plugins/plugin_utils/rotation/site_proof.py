@@ -5,7 +5,7 @@
 """Which sites must prove that they accept a certificate, how their SuperNodes are asked, and what their answers mean. Pure.
 
 C(site_program) does the asking inside the pods. A certificate is called C(now) (what the gateway serves sites) or C(next)
-(what it serves under the test name). A site's report is a mapping: C(site), C(trust) (PEM; None when it could not be asked), C(pods) (for each
+(what it serves under the test name). A site's report is a mapping: C(site), C(trust) (PEM; None when it could not be queried), C(pods) (for each
 running SuperNode C(pod), C(pool), C(name), C(seen), which is C(now) and C(next) with C(serial) or C(error), C(stale) and C(error)), C(accepts)
 (serials), C(stale) (only a restart helps) and C(trouble) (the fault; empty if there is none).
 """
@@ -214,7 +214,7 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
         rounds: those from during and after it, the oldest first.
 
     Returns:
-        A head, a line for each SuperNode, and a line for each site that could not be asked. OLD and NEW show whether the
+        A head, a line for each SuperNode, and a line for each site that could not be queried. OLD and NEW show whether the
         SuperNode accepted the previous certificate, and the one that is served at the end; or that it was not tested.
     """
     lines = [_HEAD]

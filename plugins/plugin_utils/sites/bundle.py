@@ -34,7 +34,7 @@ from .key_sources import wanted
 from .site import Facts, KeyResult, PreflightResult, Restart, Run, Site, SiteBackend, StepResult
 
 _NO_ACCESS = "the control node has no access to the site's cluster"
-_SHOWN = ", and everyone who gets the bundle sees it. Have the site put it into a Secret of its own, and refer to that with valueFrom.secretKeyRef."
+_SHOWN = ", and everyone who gets the bundle can read it. Ask the site to put it into its own Secret, and refer to that with valueFrom.secretKeyRef."
 _HUB_SECONDS = 30
 
 
@@ -170,7 +170,7 @@ class Backend(SiteBackend):
         raise ClusterError(f"bundle version {brought.version} in {brought.path} recreates its secrets: {self.keeper.next_steps()}")
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """See C(site.SiteBackend). What its last reply proves counts; its pods cannot be asked."""
+        """See C(site.SiteBackend). What its last reply proves counts; its pods cannot be queried."""
         if wanted.own_bundle and wanted.bundle:
             raise ClusterError(
                 "its CA bundle is set by its variables (supernode_ca_bundle), so it is not changed: add the new CA there, or remove the variable"

@@ -243,8 +243,8 @@ def refuse_others(directory: Path, site: str, version: int, federation: str, hub
         if owner and (owner != federation or (hub and owner_hub and hub != owner_hub)):
             whose = f"the federation {owner}" if owner != federation else f"another hub of the federation {owner}"
             raise ClusterError(
-                f"{path} is of {whose}, and is not overwritten. Set {_VARIABLE} to another folder for each federation, or delete what is there of "
-                f"{site}, archives of all versions included, if that federation does not exist any more."
+                f"{path} is of {whose}, and is not overwritten. Set {_VARIABLE} to another folder for each federation, or delete all files of "
+                f"{site} there, including archives of all versions, if that federation no longer exists."
             )
 
 

@@ -204,7 +204,7 @@ class Keeper:
         built = bundle_files.build(draft, stamp, ca)
         live = self.store.read()
         if live is None:
-            raise ClusterError("the CA that signs bundles was deleted meanwhile. Run federated.flower.site again")
+            raise ClusterError("the CA that signs bundles was deleted in the meantime. Run federated.flower.site again")
         key = self.store.authority(self.store.settings(live)).key
         before = self.draft
         renewed = bool(draft.certificate) and (before is None or before.certificate != draft.certificate)
@@ -258,7 +258,7 @@ class Keeper:
             yield f"it answers no version of this site's bundle that can still be answered; version {self.version} is the present one"
             return
         if asked["digest"] != state["asked"][str(self.version)]["digest"]:
-            yield f"it answers version {version}, and version {self.version} asks for something else: let the site apply that one, and send its reply"
+            yield f"it answers version {version}, and version {self.version} has other requests: ask the site to apply that version and send its reply"
         if version < self.answered:
             yield f"it answers version {version}, and the site has answered version {self.answered} already"
         if fingerprint and _digits(fingerprint) != _digits(answer.fingerprint):
@@ -271,8 +271,8 @@ class Keeper:
         # A reply with a new client key, as after a break-in, or without one is signed by nothing that the hub knows.
         if client and not fingerprint and client["key"] != shown:
             yield (
-                "it is not signed with the client key that the hub knows of this site. If the site was to make a new one, or has "
-                "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
+                "it is not signed with the client key that the hub knows of this site. If the site was to create a new "
+                "one, or has lost its keys, ask its administrators for the fingerprint. If it matches, add -e "
                 f"flower_bundle_fingerprint='{answer.fingerprint}'"
             )
 

@@ -201,8 +201,8 @@ def _check_account(cluster: Cluster, spec: SiteSpec) -> None:
     lacking = missing(singles(wanted, namespace), role.get("rules") or [])
     if lacking:
         raise ClusterError(
-            f"the job that makes the keys on {cluster.name} may not: {'; '.join(map(str, lacking))}. Ask the cluster's "
-            f"administrators to apply what the playbook federated.flower.rbac writes down: Role {site_jobs.ACCESS} in "
+            f"the job that creates the keys on {cluster.name} lacks these rights: {'; '.join(map(str, lacking))}. Ask the cluster's "
+            f"administrators to apply the output of the playbook federated.flower.rbac: Role {site_jobs.ACCESS} in "
             f"namespace {namespace} is older than supernode_pools."
         )
 

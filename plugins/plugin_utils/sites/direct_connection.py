@@ -77,12 +77,12 @@ def check(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> lis
 
 
 def unseen(spec: SiteSpec) -> list[str]:
-    """A warning about that Secret in a cluster that cannot be asked."""
+    """A warning about that Secret in a cluster that cannot be queried."""
     if not spec.has_proxy or not spec.http_proxy.secret:
         return []
     return [
         f"whether namespace {spec.namespace} has Secret {spec.http_proxy.secret} for its HTTP proxy is unknown before the deployment: the "
-        "hub has no access to the managed cluster. If it is missing, SuperNodes do not start, and the message says which"
+        "hub has no access to the managed cluster. If it is missing, SuperNodes do not start, and the message names it"
     ]
 
 
@@ -94,7 +94,7 @@ def ask_tunnel(cluster: Cluster, pod: Mapping[str, Any], target: str = "", mark:
         mark: that of the credentials with which it must run; empty for any.
 
     Raises:
-        ClusterError: it cannot be asked.
+        ClusterError: it cannot be queried.
     """
     meta = pod["metadata"]
     command = ["sh", sidecar.PROGRAM, "check", target, mark]

@@ -215,7 +215,7 @@ class AtController:
             if not (proof.belongs if data else proof.may_delete)(secret, self.site.federation):
                 raise ClusterError(
                     f"{what} was not created by this collection for the federation {self.site.federation}: its keys that are not needed any "
-                    f"more ({', '.join(names)}) are not deleted. Delete or rename it by hand."
+                    f"more ({', '.join(names)}) are not deleted. Delete or rename it manually."
                 )
             try:
                 if data:

@@ -180,7 +180,7 @@ class Backend(SiteBackend):
         result["renewed"] = bool(wanted.mark)
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """See C(site.SiteBackend). Its pods cannot be asked: what its cluster has counts as accepted, after the restart of those that read it at start."""
+        """See C(site.SiteBackend). Its pods cannot be queried: what its cluster has counts as accepted, after the restart of those that read it at start."""
         spec = self.site.spec
         trust, objects = through_hub.apply_trust(self.cluster, spec, "" if wanted.own_bundle else wanted.bundle, wanted.seconds, check=self.run.check)
         if not self.run.check:

@@ -87,7 +87,7 @@ def access_of(variables: Mapping[str, Any]) -> SiteAccess:
     found = {DELIVERY: access.delivery, KEY_SOURCE: access.key_source, CONNECTIVITY: access.connectivity}
     faults = [
         f"{former}: {str(variables[former])!r} contradicts {now}: {found[now]!r}, which playbooks read: set {now} to "
-        f"{str(variables[former])!r} for this host in the inventory, or leave out {former}"
+        f"{str(variables[former])!r} for this host in the inventory, or remove {former}"
         for former, now in FORMER.items()
         if str(variables.get(former) or found[now]) != found[now]
     ]

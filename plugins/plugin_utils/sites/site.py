@@ -168,7 +168,7 @@ class KeyResult(StepResult):
         client_request: request for the site's client certificate, PEM; empty when it needs none.
         renewed: names of Secrets that all pods share and that were replaced.
         due: names of such Secrets that an earlier run replaced, and that are younger than a pod: its restart did not happen.
-        by_hand: whether people apply what is delivered, whenever they do: its SuperNodes are not awaited.
+        by_hand: whether people apply what is delivered, whenever they do: nothing waits for its SuperNodes.
         settled: whether the site has what replaced its former client certificates, so that these can be revoked.
         certificate: stands in for a client certificate that cannot be issued yet; empty where it always can.
         login: mark of new credentials for the HTTP proxy; empty where they did not change.
@@ -324,7 +324,7 @@ class SiteBackend(ABC):
         return PullResult(skipped=f"{self.NO_PODS}: its images are pulled when its SuperNodes are replaced")
 
     def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
-        """Pool -> what one of its SuperNodes measures, see C(direct_connection); None where pods cannot be asked.
+        """Pool -> what one of its SuperNodes measures, see C(direct_connection); None where pods cannot be queried.
 
         C(published): C(address) and C(server_name) of the hub.
         """
@@ -333,7 +333,7 @@ class SiteBackend(ABC):
     def connectivity_error(self) -> tuple[str, str]:
         """Whether running SuperNodes lost the hub by what C(apply) changed: a fault and a warning, either may be empty.
 
-        At the hub they count as online for a minute. Empty, too, where pods cannot be asked. Not for a site that is denied access.
+        At the hub they count as online for a minute. Empty, too, where pods cannot be queried. Not for a site that is denied access.
         """
         return "", ""
 

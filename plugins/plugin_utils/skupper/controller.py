@@ -192,7 +192,7 @@ def channel_fault(found: Live) -> str:
     meta = found["metadata"]
     return (
         f"Subscription {meta['namespace']}/{meta['name']} follows the channel {channel}, of another generation of Service Interconnect, "
-        "which no upgrade crosses: migrate it by hand first"
+        "which upgrades do not support: migrate it manually first"
     )
 
 

@@ -258,7 +258,7 @@ def proxy_fault(spec: LinkSpec, secret: Object | None) -> str:
     what = f"has no {' and no '.join(missing)}" if secret is not None else "does not exist"
     return (
         f"Secret {spec.namespace}/{spec.proxy_secret}, the proxy of the link (skupper_link_proxy_secret), {what}. Create it in the site's cluster, with host "
-        "and port, and with username and password if the proxy asks for them"
+        "and port, and with username and password if the proxy requires them"
     )
 
 

@@ -42,7 +42,7 @@ def version_fault(value: Any) -> str:
         return f"is Skupper {text(value)}, of another generation; Skupper {wanted} or later is needed"
     return (
         f"is Skupper {text(value)}: before {wanted} a Listener takes over a Service of the same name that someone else created, and "
-        f"an upgrade from 2.1 stops unfinished. Upgrade Skupper to {wanted} or later"
+        f"an upgrade from 2.1 does not complete. Upgrade Skupper to {wanted} or later"
     )
 
 

@@ -50,7 +50,7 @@ def merge_env(*lists: Iterable[Mapping[str, Any]]) -> list[Object]:
 
 
 def _ordered(value: Any) -> list[Any]:
-    """Entries of which the order has no meaning, in one that depends on nothing but them."""
+    """Entries of which the order has no effect, in one that depends on nothing but them."""
     return sorted(value or [], key=lambda entry: json.dumps(entry, sort_keys=True, default=text))
 
 

@@ -259,10 +259,10 @@ class Ledger:
     def _refuse_to_delete(self, item: Mapping[str, Any], site: str, seen: Record) -> None:
         what = f"{self._place(item)}, the record of {site},"
         if not proof.belongs(item, self.federation):
-            raise LedgerError(f"{what} {proof.holder(item)}: it is not deleted. Delete it by hand if it is not needed")
+            raise LedgerError(f"{what} {proof.holder(item)}: it was not deleted. Delete it manually if it is not needed")
         if not proof.has_written(item):
             raise LedgerError(
-                f"{what} was written only by others (metadata.managedFields): it is not deleted. Delete it by hand if the site has left"
+                f"{what} was written only by others (metadata.managedFields): it was not deleted. Delete it manually if the site has left"
             )
         if self._parse(item, _record(site)) != seen:
             raise LedgerError(f"{what} was changed by another run in the meantime. Run again when that is complete")

@@ -411,7 +411,7 @@ def test_a_missing_right_of_the_job_is_named_before_anything_changes(deployed):
     hosts = deployed.controllers(**{"site-b": {"supernode_pools": [EDGE, {"name": "late"}], **ALONE}})
     words = deployed.play("site", "--limit", "site-b", hosts=hosts, rc=2).messages("site-b", failed=True)
     assert (
-        f"the job that makes the keys on site-b may not: get secrets in namespace {NAMESPACE}-rights (supernode-late-keys)"
+        f"the job that creates the keys on site-b lacks these rights: get secrets in namespace {NAMESPACE}-rights (supernode-late-keys)"
         in words
     )
     assert "federated.flower.rbac" in words and versions(deployed) == before
@@ -731,6 +731,6 @@ def test_rights_that_kubectl_applied_are_named_and_not_passed_over(granted):
     cluster.request("POST", f"/apis/{API}/v1/clusterroles", query={"fieldManager": "kubectl"}, body=role)
     name = role["metadata"]["name"]
     run = granted.play("rbac", "-e", "flower_rbac_apply=true", "-e", "flower_rbac_state=absent", rc=2)
-    assert f"ClusterRole {name}" in run.messages(failed=True) and "Delete it by hand" in run.messages(failed=True)
+    assert f"ClusterRole {name}" in run.messages(failed=True) and "Delete it manually" in run.messages(failed=True)
     assert cluster.get(f"{API}/v1", "ClusterRole", name) is not None
     cluster.delete(f"{API}/v1", "ClusterRole", name)

@@ -206,7 +206,7 @@ def test_sites_that_left_cannot_come_back(fleet):
     (path,) = folder.iterdir()
     record = path.read_text()
     assert "revoked fingerprint " in record and "retired fingerprint " in record, record
-    assert "says the same" in fleet.play("leaving_statement", "-e", f"flower_statement_file={path}").messages("hub")
+    assert "matches" in fleet.play("leaving_statement", "-e", f"flower_statement_file={path}").messages("hub")
 
 
 def test_teardown_leaves_nothing(fleet):

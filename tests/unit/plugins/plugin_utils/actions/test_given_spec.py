@@ -46,11 +46,11 @@ def test_what_playbooks_and_sites_would_not_find_is_refused(superlink_spec: Any)
     with pytest.raises(ClusterError) as error:
         given_spec(Action(spec), None)
     first, second = error.value.message.splitlines()
-    assert first.startswith("hub: superlink_namespace: 'flower-hub' is not what flower_namespace says, 'flower', which other roles read")
+    assert first.startswith("hub: superlink_namespace: 'flower-hub' differs from flower_namespace, 'flower', which other roles read")
     assert first.endswith("Set flower_namespace to 'flower-hub' for this host or its group, and remove superlink_namespace.")
-    assert second.startswith("hub: superlink_federation: 'trial' is not what flower_federation says")
+    assert second.startswith("hub: superlink_federation: 'trial' differs from flower_federation")
     assert second.endswith("Set flower_federation to 'trial' for the hub and all sites, and remove superlink_federation.")
-    with pytest.raises(ClusterError, match="^hub: superlink_namespace: 'flower-hub' is not what flower_namespace says, 'other'"):
+    with pytest.raises(ClusterError, match="^hub: superlink_namespace: 'flower-hub' differs from flower_namespace, 'other'"):
         given_spec(Action(spec, flower_namespace="other", flower_federation="trial"), None)
     assert given_spec(Action(spec), spec).namespace == "flower-hub", "a task that gives a specification means it"
 

@@ -66,7 +66,7 @@ def test_without_the_hub_it_says_where_a_site_behind_it_has_its_objects(run: Any
     check_notes.add_objects("site-c", [item("StatefulSet")])
     result = run(["site-a", "site-c"], ocm_sites=["site-a", "site-b"])
     (warning,) = result["warnings"]
-    assert warning.startswith("site-a: what Open Cluster Management delivers there is in the file of hub, which --limit leaves out")
+    assert warning.startswith("site-a: what Open Cluster Management delivers there is in the file of hub, which --limit excludes")
     assert {path.parent.name for path in run.folder.glob("*/*")} == {"site-c"}
     assert not run(["site-c"], ocm_sites=["site-a", "site-b"])["warnings"]
 

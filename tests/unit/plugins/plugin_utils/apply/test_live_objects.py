@@ -171,7 +171,7 @@ def many(number: int, length: int) -> Hub:
 @each_row("state", ["present", "absent"])
 def test_an_api_server_decides_neither_how_many_nor_what_names(state: str, number: int, length: int) -> None:
     hub = many(number, length)
-    with pytest.raises(ClusterError, match="nothing is deleted. Check them") as failure:
+    with pytest.raises(ClusterError, match="nothing was deleted. Check them") as failure:
         run(hub, state)
     assert hub.sent == [] and len(failure.value.message) < 500
 

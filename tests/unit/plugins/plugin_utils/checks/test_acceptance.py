@@ -72,7 +72,7 @@ def test_all_is_well() -> None:
         ("round trip", BAD, "answered with 503", {"way__call": {"seconds": 0.6, "status": 503}}),
         ("upload", BAD, "must accept bodies of that size", {"way__upload": {"seconds": 0.1, "status": 413}}),
         ("upload", WEAK, "4 Mbit/s, less than 8", {"way__upload": {"seconds": 10.0, "status": 401}}),
-        ("idle", WEAK, "raise its idle time-out", {"way__idle": {"error": "Connection reset by peer"}}),
+        ("idle", WEAK, "increase its idle timeout", {"way__idle": {"error": "Connection reset by peer"}}),
         ("dataset ct", BAD, "Permission denied", {"apps": {"paths": {"ct": {"error": "Permission denied"}}}}),
         ("dataset ct", WEAK, "is empty", {"apps": {"paths": {"ct": {"entries": 0}}}}),
         ("GPU", BAD, "nvidia.com/gpu is granted", {"apps": {"devices": []}}),

@@ -111,7 +111,7 @@ SUPERLINK = [
     (egress(namespace="Data"), "superlink_serverapp_egress[0].namespace: 'Data' is not a DNS-1123 label"),
     (egress(cidr="::/0", ports=["443/tcp"]), "superlink_serverapp_egress[0].ports[0]: '443/tcp'"),
     (egress(cidr="::/0", ports=["70000"]), "'70000' is not a port or port range between 1 and"),
-    (egress(cidr="::/0", namespace="x"), "has a cidr and selectors; make two entries of it"),
+    (egress(cidr="::/0", namespace="x"), "has a cidr and selectors; use two separate entries"),
     (egress(namespace="x", **{"except": ["::/0"]}), "[0].except: ['::/0'] has no effect without cidr"),
     (egress(cidr="10.0.0.0/8", **{"except": ["x"]}), "[0].except[0]: 'x' is not a network"),
     (egress(cidr="10.0.0.0/8", **{"except": ["10.0.0.0/8"]}), "'10.0.0.0/8' is not part of 10.0.0.0/8"),

@@ -108,7 +108,7 @@ def test_what_is_asked_for(payload: Any, wanted: list[Request]) -> None:
         ({"type": "run-ended", "run_id": "1\n"}, "message run-ended: field run_id is '1\\n', not the id of a run"),
         ({"alerts": ["x"]}, "an alert has no labels: 'x'"),
         ({"alerts": [{"labels": None}]}, "an alert has no labels: "),
-        ({"alerts": [alert("Other", site="a")]}, "alert 'Other' has no action; flower_event_alerts can give it one"),
+        ({"alerts": [alert("Other", site="a")]}, "alert 'Other' has no action; set one in flower_event_alerts"),
         ({"alerts": [alert(["x"])]}, "alert ['x'] has no action"),
         ({"alerts": [alert("FlowerSiteOffline")]}, "alert FlowerSiteOffline: label site is None, not a name"),
         (

@@ -139,7 +139,7 @@ def test_releases_of_which_nothing_is_known_are_named_once() -> None:
         ("1.41.0", "1.41.0", "1.41.0", False, ""),
         ("1.40.0", "1.41.0", "1.41.0", True, "1.41.0"),  # an earlier run started it
         ("1.40.0", "1.41.0", "1.42.0", True, "1.41.0"),
-        ("1.40.0", "", "1.41.0", True, "a release that is not known"),
+        ("1.40.0", "", "1.41.0", True, "an unknown release"),
     ],
 )
 def test_which_database_the_release_of_before_may_find(former: str, live: str, want: str, never_started: bool, other: str) -> None:

@@ -552,7 +552,7 @@ def rotating(signs, trust, secret="superlink-gateway-tls"):
 
 
 def test_a_rotation_that_waits_is_shown_with_what_ends_it():
-    assert "has switched, and sites still trust the previous one, which ends on 2027-11-01: once cert_rotation_grace is over" in rotating(NEW, [NEW, OLD])
+    assert "has switched, and sites still trust the previous one, which ends on 2027-11-01: after cert_rotation_grace" in rotating(NEW, [NEW, OLD])
     assert rotating(NEW, [OLD, NEW]) == rotating(NEW, [NEW, OLD])
     assert "is adding the one that ends on 2027-11-20: federated.flower.rotate_certs continues it" in rotating(OLD, [OLD, NEW])
 

@@ -48,7 +48,7 @@ def test_ignored_data_is_neither_read_nor_sent(tmp_path: Path) -> None:
     os.symlink("/", tmp_path / "data/link")
     assert sorted(apps.load(tmp_path).files) == [".gitignore", "demo/client.py", "demo/server.py", "pyproject.toml"]
     (tmp_path / ".gitignore").write_text("/data/link\n")
-    with pytest.raises(FlowerError, match=r"too large: more than 64 MiB to send.*or leave files out with \.gitignore\."):
+    with pytest.raises(FlowerError, match=r"too large: more than 64 MiB to send.*or exclude files with \.gitignore\."):
         apps.load(tmp_path)
 
 

@@ -142,7 +142,7 @@ def test_a_project_from_windows(folder: Path) -> None:
 def test_too_big(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apps, "FAB_LIMIT", 1024 * 1024)
     (folder / "demo" / "weights.json").write_bytes(os.urandom(apps.FAB_LIMIT + 1))
-    with pytest.raises(FlowerError, match=r"too large.*Largest files: demo/weights\.json 1\.0 MiB, .* and 2 more\. .*\(flower_run_inputs\), or leave files out"):
+    with pytest.raises(FlowerError, match=r"too large.*Largest files: demo/weights\.json 1\.0 MiB, .* and 2 more\. .*\(flower_run_inputs\), or exclude"):
         apps.load(folder)
     (folder / ".gitignore").write_text("weights.json\n")
     assert "demo/weights.json" not in apps.load(folder).files

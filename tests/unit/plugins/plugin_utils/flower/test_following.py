@@ -231,7 +231,7 @@ def news(status: str, online: int | None = 2, others: tuple[Run, ...] | None = N
 def test_log_lines_are_shown_as_they_are() -> None:
     said = Said()
     said.progress.log(["round 1: fine", "", "INFO :      ", "  indented"], 4)
-    assert said.new() == ["hub | (4 lines are left out)", "hub | round 1: fine", "hub |   indented"]
+    assert said.new() == ["hub | (4 lines omitted)", "hub | round 1: fine", "hub |   indented"]
 
 
 def test_the_state_is_said_when_it_changes_and_at_a_steady_pace() -> None:

@@ -301,7 +301,7 @@ def test_a_pod_template_becomes_one() -> None:
 @pytest.mark.parametrize("name", ["supernode", "superexec-clientapp"])
 def test_containers_of_the_operator_are_not_taken_from_a_template(name: str) -> None:
     found = entries(from_federation(resource(podTemplate={"spec": {"containers": [{"name": name, "image": "x"}]}})))
-    assert "the operator makes itself" in found["supernodes.pools[cpu].podTemplate.spec.containers"]["why"]
+    assert "the operator creates itself" in found["supernodes.pools[cpu].podTemplate.spec.containers"]["why"]
 
 
 def test_mounts_go_where_the_operator_mounts_them() -> None:
@@ -390,7 +390,7 @@ def test_the_keys_of_supernodes_are_left_out_with_their_volume() -> None:
         assert (pool["extra_args"], pool["volumes"], pool["volume_mounts"]) == (["--max-retries", "3", "--max-wait-time=9"], [VOLUME], [MOUNT])
         report = entries(parts)
         assert "without what the collection sets: --auth-supernode-private-key" in report["supernodes.pools[cpu].extraArgs"]["to"]
-        assert "without keys: the collection makes these files itself" in report["supernodes.pools[cpu].volumes"]["to"]
+        assert "without keys: the collection creates these files itself" in report["supernodes.pools[cpu].volumes"]["to"]
     alone = entries(from_federation(resource(extraArgs=arguments[2:4], volumes=volumes[:1], volumeMounts=mounts[:1])))
     assert {alone[f"supernodes.pools[cpu].{name}"]["result"] for name in ("volumes", "volumeMounts")} == {"refused"}
 

@@ -124,7 +124,7 @@ def test_the_former_placement_stays_until_the_new_one_is_used(parsed_addon, stat
     placement_switch.Handover(hub, "flower-supernode", before).wait_until_taken_over()
     assert hub.looks == 3
     with pytest.raises(
-        ClusterError, match="does not use the Placement flower/flower-supernode .* The former Placement stays"
+        ClusterError, match="does not use the Placement flower/flower-supernode .* The former Placement remains"
     ):
         placement_switch.Handover(Hub([status.cluster("a")]), "flower-supernode", before).wait_until_taken_over(0.1)
 

@@ -52,7 +52,7 @@ def test_defaults(variables: dict[str, str], way: SiteAccess) -> None:
         ),
         (
             {"supernode_key_source": "site"},
-            "supernode_key_source: 'site' contradicts flower_key_source: 'controller', .* or leave out supernode_key_source",
+            "supernode_key_source: 'site' contradicts flower_key_source: 'controller', .* or remove supernode_key_source",
         ),
         (
             {"supernode_connectivity": "direct", "flower_connectivity": "skupper"},
