@@ -13,7 +13,7 @@ PY
 mkdir -p "$work/rst"
 antsibull-docs --config-file "$work/antsibull-docs.cfg" collection --fail-on-error --use-current --dest-dir "$work/rst" --no-indexes \
     --squash-hierarchy federated.flower
-cp -R docs/docsite/rst/images "$work/rst/images"
+cp -R docs/docsite/rst/images "$work/rst/docsite/images"
 sphinx-build -M html "$work/rst" "$work/out" -c "$work" -q >"$work/sphinx.log" 2>&1 || { cat "$work/sphinx.log"; exit 1; }
 # Plain references to other projects are expected.
 expected="undefined label: '(?!ansible_collections\.federated\.flower)|'envvar' reference .* ANSIBLE_"
