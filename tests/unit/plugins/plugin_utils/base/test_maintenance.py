@@ -53,8 +53,8 @@ def test_open_windows(now: str, windows: list[Any], wanted: str) -> None:
         ({**XMAS, "from": "2026-12-24"}, "flower_maintenance[0].from: '2026-12-24' is not a time"),
         ({**XMAS, "from": "2026-12-24 18:00+01:00"}, "flower_maintenance[0].from: "),
         ({**XMAS, "to": "2026-12-24 18:00"}, "a: flower_maintenance[0].to: '2026-12-24 18:00' is not after '2026-12-24 18:00'"),
-        ({"from": "Sun 02:00", "to": "Sun 02:00"}, "does not come after"),
-        ({"from": "Sun 02:00", "to": "2026-12-24 18:00"}, "does not come after"),
+        ({"from": "Sun 02:00", "to": "Sun 02:00"}, "is not after"),
+        ({"from": "Sun 02:00", "to": "2026-12-24 18:00"}, "is not after"),
         ({**NIGHT, "timezone": "CET+1"}, "a: flower_maintenance[0].timezone: 'CET+1' is not a time zone"),
     ],
 )

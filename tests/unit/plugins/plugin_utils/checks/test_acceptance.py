@@ -67,7 +67,7 @@ def test_all_is_well() -> None:
         ("certificate", BAD, "a proxy that intercepts TLS", {"trust": {"error": "self-signed certificate"}}),
         ("clock", BAD, "its clock is 40 s ahead of the hub's", {"clock": 40.0}),
         ("clock", WEAK, "its clock is 10 s ahead of the hub's", {"clock": 10.0}),
-        ("clock", OPEN, "unknown", {"hub_clock": None}),
+        ("clock", OPEN, "is unknown", {"hub_clock": None}),
         ("round trip", WEAK, "more than 500 ms", {"way__call": {"seconds": 0.6, "status": 401}}),
         ("round trip", BAD, "answered with 503", {"way__call": {"seconds": 0.6, "status": 503}}),
         ("upload", BAD, "must accept bodies of that size", {"way__upload": {"seconds": 0.1, "status": 413}}),
