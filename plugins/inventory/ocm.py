@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: ocm
 short_description: Read hosts from an Open Cluster Management hub
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - the federated.flower authors (@federated-flower)
 description:

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: fleet_faults
 author: the federated.flower authors (@federated-flower)
-version_added: 0.1.0
+version_added: 1.0.0
 short_description: Validate the inventory of a fleet
 description:
   - Returns the faults of the inventory's groups, or of variables that play keywords read.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: fleet_variable
 author: the federated.flower authors (@federated-flower)
-version_added: 0.1.0
+version_added: 1.0.0
 short_description: Read a variable of the whole fleet
 description:
   - Returns the first value that is not empty. It comes from the command line or the host of the task, from the hub, or from the first site.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: sites
 author: the federated.flower authors (@federated-flower)
-version_added: 0.1.0
+version_added: 1.0.0
 short_description: Select sites by delivery and connectivity
 description:
   - Returns the hosts of the group C(flower_sites), or of the one that C(flower_sites_group) names, whose variables have the given values.

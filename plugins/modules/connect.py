@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: connect
 short_description: Add a federation to the settings of your Flower CLI
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - the federated.flower authors (@federated-flower)
 description:

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: node_config
 short_description: Expand the placeholders of a node_config for every replica or node
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Converts the C(node_config) of a pool of SuperNodes to the argument of C(flower-supernode --node-config), and shows
     for every replica or node the argument of the process and the values that Flower reads from it. No cluster is needed.

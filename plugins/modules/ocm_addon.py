@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: ocm_addon
 short_description: Check, apply or remove the add-on of an Open Cluster Management hub
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - the federated.flower authors (@federated-flower)
 description:

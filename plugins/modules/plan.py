@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: plan
 short_description: Write the changes of a check-mode run as a plan or as files for a GitOps controller
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - the federated.flower authors (@federated-flower)
 description:

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: superlink_info
 short_description: Return the state of the hub
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
@@ -51,7 +51,7 @@ options:
       - Whether all runs are returned, however many there are. Each takes about 4 ms. Otherwise they are the newest 100.
     type: bool
     default: false
-    version_added: 0.1.0
+    version_added: 1.0.0
 extends_documentation_fragment:
   - federated.flower.hub.namespace
   - federated.flower.hub.federation
