@@ -45,7 +45,7 @@ msg:
   description: What was done.
   returned: always
   type: str
-  sample: stopped run 13164552291825540154; run 9915798441516665790 is over (completed)
+  sample: stopped run 13164552291825540154; run 9915798441516665790 has already ended (completed)
 stopped:
   description: Ids of the runs that were stopped, or would be stopped in check mode.
   returned: when the runs are known
