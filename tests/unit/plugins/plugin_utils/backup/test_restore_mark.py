@@ -134,7 +134,7 @@ def test_a_mark_that_cannot_be_read(text: str) -> None:
     with pytest.raises(ClusterError, match="archive"), marked(hub):
         raise ClusterError("archive")
     hub.there[NAME]["data"] = {"restore.json": text}
-    with pytest.raises(ClusterError, match="a restore of the hub is not complete"):
+    with pytest.raises(ClusterError, match="It marks an incomplete restore of the hub"):
         restore_mark.read(hub, "flower")
 
 

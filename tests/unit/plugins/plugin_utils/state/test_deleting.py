@@ -76,7 +76,7 @@ def test_a_config_map_of_someone_else_with_the_name_of_a_bundle_stays(whose: Any
 @pytest.mark.parametrize(
     ("whose", "words"),
     [
-        ({"federation": "other"}, "the record of x, belongs to the federation other: it is not deleted"),
+        ({"federation": "other"}, "the record of x, belongs to the federation other: it was not deleted"),
         ({"manager": "kubectl-create"}, "the record of x, was written only by others"),
     ],
 )
