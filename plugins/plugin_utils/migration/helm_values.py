@@ -80,8 +80,8 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"the values of the {chart} chart are not a mapping. Give the content of a values file.")
     rows = {row.name: row for row in TABLE[chart]}
     if values and not {str(key) for key in values} & {name.partition(".")[0] for name in rows}:
-        given = ", ".join(sorted(map(str, values))[:5])
-        raise ValueError(f"the file has no parameter of the {chart} chart: it has {given}. It may be a file of another chart.")
+        names = ", ".join(sorted(map(str, values))[:5])
+        raise ValueError(f"the file has no parameter of the {chart} chart: it has {names}. It may be a file of another chart.")
     given = dict(conversion.leaves(_without_nulls(values), rows))
     draft = Draft(chart, {name: value for name, value in given.items() if name in rows})
     _always(draft)
