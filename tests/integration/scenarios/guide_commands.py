@@ -47,7 +47,8 @@ NOT_RUN = {
 NOT_COMPARED = {
     "all clusters answer": ("site-c",),
     "the fleet has other runs": (
-        "behind 9915798441516665790", "running    0:04:31", "failed     0:00:01", "3 of 12 runs", "me/tumour", "would delete the outputs of", "outputs of 2 runs",
+        "behind 9915798441516665790", "running    0:04:31", "failed     0:00:01", "3 of 12 runs", "me/tumour", "would delete the outputs of",
+        "outputs of 2 runs",
     ),
     "the pages have a fleet with names of sites in node configs, and three rounds": ("(3 nodes, 1800 examples",),
     "the run may be read later": (": starting, ",),
