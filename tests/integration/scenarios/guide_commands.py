@@ -50,7 +50,7 @@ NOT_COMPARED = {
         "behind 9915798441516665790", "running    0:04:31", "failed     0:00:01", "3 of 12 runs", "me/tumour", "would delete the outputs of",
         "outputs of 2 runs",
     ),
-    "the pages have a fleet with names of sites in node configs, and three rounds": ("(3 nodes, 1800 examples",),
+    "the pages have a fleet with names of sites in node configs, and three rounds": ("(3 nodes, 1800 examples", " in 3 rounds"),
     "the run may be read later": (": starting, ",),
     "logs differ": ("Connection attempt failed", "Proxy sites stopped"),
 }  # fmt: skip
