@@ -123,7 +123,7 @@ def test_a_connection_that_is_cut_is_continued(made, tmp_path):
         finally:
             stop.set()
             cutter.join()
-    assert work.attempts == 4, said
+    assert work.attempts >= 4, said  # more where the machine is so busy that a part is lost without a cut
     summed = serverapp(fed, SUM, f"/outputs/{UNKNOWN}/noise")
     assert work.listed["noise"]["sha256"] == summed.strip()
     assert work.contents.left_out == {"link": "it is a symbolic link"} and not (tmp_path / UNKNOWN / "link").exists()
