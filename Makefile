@@ -37,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-recording demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down role-files lint sanity unit playbooks published lowest examples vision events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-recording demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down role-files lint sanity unit playbooks published lowest examples vision events metrics gateway page archive check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -126,7 +126,6 @@ gateway: stage ## tests of the gateway's configuration, with HAProxy of Debian's
 page: stage ## tests of the report's page in Chromium of Debian's package, and with axe-core of the npm registry
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page
 
-.PHONY: archive
 archive: stage ## the built archive in an empty environment, with the commands of README.md
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/archive.xml tests/archive
 
