@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filters that turn other descriptions of a federation into variables of this collection."""
+"""Filters that turn other descriptions of a federation into variables of this collection. Imports in functions: see fleet_report.py."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters, spec_filter
-from ansible_collections.federated.flower.plugins.plugin_utils.migration import (
-    federation_resource,
-    helm_table,
-    helm_values,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.migration.conversion import with_texts
 
 
 def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Variables out of a Federation, and their texts."""
-    return list(map(with_texts, federation_resource.from_federation(resource)))
+    from ansible_collections.federated.flower.plugins.plugin_utils.migration import conversion, federation_resource
+
+    return list(map(conversion.with_texts, federation_resource.from_federation(resource)))
+
+
+def _from_helm_values(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    from ansible_collections.federated.flower.plugins.plugin_utils.migration import conversion, helm_table, helm_values
+
+    return conversion.with_texts(helm_values.convert(getattr(helm_table, table), values))
 
 
 def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables out of the values of a SuperLink, and their texts."""
-    return with_texts(helm_values.convert(helm_table.SUPERLINK, values))
+    return _from_helm_values("SUPERLINK", values)
 
 
 def from_helm_supernode_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables out of the values of SuperNodes, and their texts."""
-    return with_texts(helm_values.convert(helm_table.SUPERNODE, values))
+    return _from_helm_values("SUPERNODE", values)
 
 
 class FilterModule(Filters):

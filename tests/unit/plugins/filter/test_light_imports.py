@@ -1,0 +1,29 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""To find one filter, Ansible imports all files of filters, in the process of each task: none of them may import what takes long."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+FILTERS = Path(__file__).resolve().parents[4] / "plugins" / "filter"
+SLOW = ("cryptography", "kubernetes", "pydantic", "yaml.loader", "ansible_collections.federated.flower.plugins.plugin_utils.fleet")
+PROGRAM = """
+import importlib, sys
+import ansible.template, ansible.utils.display
+before = set(sys.modules)
+for name in sys.argv[1].split(","):
+    importlib.import_module(f"ansible_collections.federated.flower.plugins.filter.{name}")
+print("\\n".join(sorted(set(sys.modules) - before)))
+"""
+
+
+def test_files_of_filters_import_nothing_that_takes_long():
+    names = sorted(path.stem for path in FILTERS.glob("*.py") if path.stem != "__init__")
+    assert len(names) > 3
+    run = subprocess.run([sys.executable, "-c", PROGRAM, ",".join(names)], text=True, capture_output=True, check=True)
+    loaded = run.stdout.split()
+    assert "ansible_collections.federated.flower.plugins.plugin_utils.actions.filters" in loaded
+    assert [name for name in loaded if name in SLOW] == []
