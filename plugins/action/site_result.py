@@ -12,7 +12,10 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
 
-ARGS: dict[str, dict[str, Any]] = {"results": {"type": "list", "elements": "dict", "required": True}}
+ARGS: dict[str, dict[str, Any]] = {"registered": {"type": "str"}, "results": {"type": "list", "elements": "dict"}}
+_SKIPPED = (
+    "Nothing was done, since a condition of this role or task is false for the first host of the batch. Choose the hosts of the play instead."
+)
 
 
 class ActionModule(ActionBase):
@@ -25,9 +28,18 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """The results as one: the last one counts, with the changes of all. Empty ones are of a host that was not worked on."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _outcome, params = self.validate_argument_spec(argument_spec=ARGS)
-        found = to_json_data(params["results"])
+        _outcome, params = self.validate_argument_spec(argument_spec=ARGS, required_one_of=[list(ARGS)], mutually_exclusive=[list(ARGS)])
         result.update(changed=False, msg="nothing to do")
+        found = params["results"]
+        if params["registered"]:
+            # Not in a template: each host has a process of its own, which would compile it again.
+            variables = task_vars or {}
+            registered = variables.get(params["registered"], {"skipped": True})
+            if registered.get("skipped"):
+                return result | {"failed": True, "msg": _SKIPPED}
+            own = registered.get("sites", {}).get(variables["inventory_hostname"], [])
+            found = own if isinstance(own, list) else [own]
+        found = to_json_data(found)
         for one in found:
             result.update(one)
         result["changed"] = any(one.get("changed") for one in found)

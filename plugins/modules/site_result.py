@@ -18,12 +18,17 @@ description:
   - >-
     This module is a step of the roles and playbooks of this collection. Its options may change in any release.
 options:
+  registered:
+    description:
+      - Name of the variable in which that task registered its result. A host that is not in its C(sites) has nothing to do.
+      - The module fails if that task was skipped.
+      - Either O(registered) or O(results) is required.
+    type: str
   results:
     description:
       - Results of this host. Of several results the last one counts, with the changes of all. Without results, there is nothing to do.
     type: list
     elements: dict
-    required: true
 extends_documentation_fragment:
   - federated.flower.attributes
 attributes:
@@ -35,7 +40,7 @@ EXAMPLES = r"""
 ---
 - name: Report the site
   federated.flower.site_result:
-    results: ["{{ deployed.sites[inventory_hostname] | default({}) }}"]
+    registered: deployed
 """
 
 RETURN = r"""

@@ -576,7 +576,7 @@ def test_waits_say_what_is_missing(joined):
         "--limit", "hub", rc=None,
         common={"flower_namespace": space, "skupper_site_annotations": annotations, "skupper_site_wait_timeout": 12},
     )  # fmt: skip
-    assert run.rc and "the load balancer of Service skupper-router has not got one" in run.messages("hub", True), (
+    assert run.rc and "the load balancer of Service skupper-router has none" in run.messages("hub", True), (
         run.details()
     )
     cluster.delete("v1", "Namespace", space, propagation="Background")
