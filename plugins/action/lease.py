@@ -24,7 +24,7 @@ class ActionModule(ClusterAction):
         if not self.check and params["state"] == "returned":
             msg = fleet_lease.give_back(self)
         elif not self.check:
-            with fleet_lease.held(self) as lease:
+            with fleet_lease.holding(self) as lease:
                 taken = True
                 msg = f"this run holds the lease of the federation {lease.federation}" if lease else "no hub is deployed yet, so no lease exists"
         return {"changed": False, "taken": taken, "msg": msg}

@@ -31,12 +31,12 @@ class ActionModule(ClusterAction):
         """Request what is missing. In check mode nothing is sent: OpenShift has no dry run of a request."""
         federation, names = params["federation"], self._names(params)
         if not names:
-            return _told("no project to request: the namespace is created by others, or together with the objects of this site")
+            return _unchanged("no project to request: the namespace is created by others, or together with the objects of this site")
         with self.connect() as cluster:
             if cluster_platform.known(cluster, params["platform"]) != OPENSHIFT:
-                return _told(f"{cluster.name} is not OpenShift: its namespaces are not projects")
+                return _unchanged(f"{cluster.name} is not OpenShift: its namespaces are not projects")
             if not namespaces.needed(cluster):
-                return _told(f"this identity may create namespaces on {cluster.name}, or cannot request projects: no project to request")
+                return _unchanged(f"this identity may create namespaces on {cluster.name}, or cannot request projects: no project to request")
             requested = []
             for name in namespaces.missing(cluster, names, federation):
                 if self.check:
@@ -45,7 +45,7 @@ class ActionModule(ClusterAction):
                     requested.append(name)
                     self.note(words=[f"requested project {name}"])
         if not requested:
-            return _told("all projects are there")
+            return _unchanged("all projects are there")
         return {"changed": True, "projects": requested, "msg": f"{'to request' if self.check else 'requested'}: {', '.join(requested)}"}
 
     def _names(self, params: dict[str, Any]) -> list[str]:
@@ -56,5 +56,5 @@ class ActionModule(ClusterAction):
         return list(dict.fromkeys([*params["names"], *at_site]))
 
 
-def _told(msg: str) -> dict[str, Any]:
+def _unchanged(msg: str) -> dict[str, Any]:
     return {"changed": False, "projects": [], "msg": msg}

@@ -137,7 +137,7 @@ class ActionModule(ClusterAction):
     def _lease(lease: Lease) -> dict[str, Any]:
         """Who changes the fleet; empty if no one does, or if that may not be read: rights that an earlier release rendered do not have it."""
         try:
-            live, ended = lease.look()
+            live, ended = lease.inspect()
         except Forbidden:
             return {}
         if live is not None and not ended:

@@ -79,8 +79,8 @@ class ActionModule(FleetAction):
         def write(name: str) -> None:
             with self.connect(name) as cluster:
                 cluster.name = name
-                made = missing_namespace(cluster, sites[name].spec) if found[name].secrets else []
-                outcomes.add(name, StepResult.of(apply_objects(cluster, [*made, *found[name].secrets], check=self.check, show_diff=self.show_diff)))
+                namespaces = missing_namespace(cluster, sites[name].spec) if found[name].secrets else []
+                outcomes.add(name, StepResult.of(apply_objects(cluster, [*namespaces, *found[name].secrets], check=self.check, show_diff=self.show_diff)))
 
         for name in found:
             outcomes.each(write, [name])

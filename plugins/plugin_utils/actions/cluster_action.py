@@ -135,7 +135,7 @@ class ClusterAction(ActionBase):
             self._refuse_other_strategies()
             self.params = self._validated()
             self.rendering = self.check and bool(self.variable(check_notes.RENDERS, False))
-            with fleet_lease.held(self) if fleet_lease.is_needed(self) else nullcontext() as self.lease:
+            with fleet_lease.holding(self) if fleet_lease.is_needed(self) else nullcontext() as self.lease:
                 self._site = self.inventory_host
                 with self._recorded(result):
                     result.update(_shown(self.execute(self.params, self.task_vars)))

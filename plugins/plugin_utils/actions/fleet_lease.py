@@ -74,7 +74,7 @@ def is_needed(action: Task) -> bool:
 
 
 @contextmanager
-def held(action: Task) -> Iterator[Lease | None]:
+def holding(action: Task) -> Iterator[Lease | None]:
     """Hold the lease while a task works. The value is None where a lost hub is given up, or there is no namespace for it.
 
     Raises:

@@ -133,13 +133,13 @@ class CertificateAction(ClusterAction):
         """
         variables = self._variables(site)
         try:
-            way = {name: self._variable_of(variables, name) for name in VARIABLES}
+            given = {name: self._variable_of(variables, name) for name in VARIABLES}
         except ClusterError as error:
             raise ClusterError(
                 f"{named_hosts(site, error.message)}. What the hub needs depends on how this site is reached, so nothing is deployed until "
                 "this variable of the host is corrected in the inventory."
             ) from error
-        return bool(sites_with({site: way}, [site], connectivity=SKUPPER))
+        return bool(sites_with({site: given}, [site], connectivity=SKUPPER))
 
     @staticmethod
     def _former_names(hub: Cluster, spec: HubSpec) -> list[str]:

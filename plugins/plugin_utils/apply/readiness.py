@@ -183,12 +183,12 @@ def daemon_set(obj: Object, away: int = 0) -> State:
     if updated < wanted and not on_delete:
         at_once = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1)
         # kube-controller-manager, daemon/update.go: a pod that cannot end on such a node counts as one that is being replaced.
-        is_held = isinstance(at_once, int) and at_once <= away
+        is_blocked = isinstance(at_once, int) and at_once <= away
         why = (
             f"; {away} nodes that are not ready count for its maxUnavailable ({at_once}), so no other pod is replaced: set "
             f"supernode_max_unavailable to {away + 1}, or repair or delete these nodes"
         )
-        return State(False, f"{updated} of {wanted} pods are updated{why if is_held else ''}")
+        return State(False, f"{updated} of {wanted} pods are updated{why if is_blocked else ''}")
     if status.get("numberAvailable", 0) < wanted:
         return State(False, f"{status.get('numberAvailable', 0)} of {wanted} pods are available")
     return READY

@@ -57,8 +57,8 @@ def about(hub: Cluster, namespace: str, federation: str) -> About:
             f"{hub.name}: there is no hub of the federation {federation} in namespace {namespace} that can be "
             "backed up: its ledger or its publication is missing. Run site.yml first"
         )
-    made = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    return About(federation, known, made, VERSION, published["data"]["version"])
+    created = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    return About(federation, known, created, VERSION, published["data"]["version"])
 
 
 def measured(hub: Cluster, namespace: str, folder: Path) -> int:
@@ -142,7 +142,7 @@ def host_variables(
         hosts: the hub and the sites.
         groups: group -> its hosts.
         value: host -> its variables, each templated when it is read; that may raise an error of any kind, for example of a lookup.
-        versions: of what made the backup.
+        versions: of what created the backup.
     """
     found = {}
     for host in hosts:

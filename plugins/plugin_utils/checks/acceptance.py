@@ -76,7 +76,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     Args:
         pool: its name.
         measured: of C(direct_connection): C(error) alone, or the answers of C(way_program), C(trust) of C(site_program), and C(clock);
-            with C(proxy) where the way leads through an HTTP proxy: C(name) and C(port) are then those of the proxy.
+            with C(proxy) where the path leads through an HTTP proxy: C(name) and C(port) are then those of the proxy.
         limits: from when on a measurement is a weakness.
         hub_clock: seconds by which the hub's clock is ahead of the controller's; None if that is not known.
         signed: whether SuperNodes sign their calls with the time.
@@ -89,8 +89,8 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     if measured.get("error"):
         add("pod", BAD, str(measured["error"]))
         return found
-    way, apps, trust, proxy, clock = measured["way"], measured["apps"], measured["trust"], measured.get("proxy"), measured["clock"]
-    name, port = way["name"], way["port"]
+    path, apps, trust, proxy, clock = measured["way"], measured["apps"], measured["trust"], measured.get("proxy"), measured["clock"]
+    name, port = path["name"], path["port"]
     of, variable = ("of the HTTP proxy ", "supernode_http_proxy.address") if proxy else ("", "superlink_address")
     if "error" in name:
         add("name", BAD, f"{name['error']}; check the site's DNS, or {variable}")
@@ -113,7 +113,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     else:
         add("clock", GOOD, f"differs by {abs(clock - hub_clock):.1f} s from the hub's")
 
-    call, upload = way["call"], way["upload"]
+    call, upload = path["call"], path["upload"]
     if fault := _call_fault(call):
         add("round trip", BAD, fault)
     else:
@@ -127,10 +127,10 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
         rate = BODY * 8 / 1e6 / max(upload["seconds"], 1e-6)
         less = f", less than {limits.upload:g} Mbit/s" if rate < limits.upload else ""
         add("upload", WEAK if less else GOOD, f"{rate:.0f} Mbit/s{less}")
-    if "idle" in way:
+    if "idle" in path:
         silent = f"a connection that was silent for {limits.idle:g} s is"
-        if "error" in way["idle"]:
-            add("idle", WEAK, f"{silent} dropped on the path: {way['idle']['error']}; increase its idle timeout to more than 60 s")
+        if "error" in path["idle"]:
+            add("idle", WEAK, f"{silent} dropped on the path: {path['idle']['error']}; increase its idle timeout to more than 60 s")
         else:
             add("idle", GOOD, f"{silent} still open")
     for dataset, seen in sorted((apps.get("paths") or {}).items()):

@@ -47,13 +47,13 @@ def check(cluster: Cluster, spec: FlowerSpec, objects: Sequence[Mapping[str, Any
     """
     yield from classes(cluster, objects, role)
     names = list(dict.fromkeys(spec.image_pull_secrets))
-    way_out = "; create the namespace and its Secrets first (federated.flower.rbac can create it) if images need them"
+    remedy = "; create the namespace and its Secrets first (federated.flower.rbac can create it) if images need them"
     if spec.namespace not in absent:
-        names, way_out = [name for name in names if _is_absent(cluster, "v1", "Secret", "secrets", name, spec.namespace)], ""
+        names, remedy = [name for name in names if _is_absent(cluster, "v1", "Secret", "secrets", name, spec.namespace)], ""
     if names:  # nodes pull without them, and an operator may put them into new namespaces
         yield warning(
             f"namespace {spec.namespace} does not have {', '.join(names)} ({role}_image_pull_secrets): nodes pull images without "
-            f"{'them' if len(names) > 1 else 'it'}{way_out}"
+            f"{'them' if len(names) > 1 else 'it'}{remedy}"
         )
     yield from _limits(cluster, objects, absent, role)
 

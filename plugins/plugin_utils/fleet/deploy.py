@@ -31,12 +31,12 @@ from .outcome import Outcomes, RecordedRun
 from .register import Registered, Registry
 
 KEYS = partitions.KEYS
-_HEAL_WAY_OUT = (
+_HEAL_OVERRIDES = (
     "rotate_certs.yml waits for it",
     "rotate_certs.yml -e flower_rotate=supernode_keys -e cert_rotation_force=true",
 )
 _SHARED = ("superexec", "loopback")  # what all pods of a site share, see C(Restart)
-_WAY_OUT = "supernode_clientapp_wait", "flower_clientapp_force=true"
+_OVERRIDES = "supernode_clientapp_wait", "flower_clientapp_force=true"
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class Rollout:
         begun = time.monotonic()
         with self._waiting, self.run.connect(site.hub) as hub:
             cli = FlowerCLI(hub, site.hub_namespace)
-            restart_conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT, begun)
+            restart_conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _OVERRIDES, begun)
 
     def _restart(self, name: str, files: Sequence[str], *, online: bool = True) -> None:
         """Restart what runs with older files; C(online): wait until it is online again, pool by pool."""
@@ -285,7 +285,7 @@ class Rollout:
             record = self.hub.ledger.read_sites()[0].get(name, records.empty_record(name))
             nodes = cli.nodes()
             if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in record["keys"].values()):
-                restart_conditions.wait_no_run(cli, 0, self.run.say, _HEAL_WAY_OUT)
+                restart_conditions.wait_no_run(cli, 0, self.run.say, _HEAL_OVERRIDES)
             return
         found, unreadable = self.hub.ledger.read_sites()
         away = restart_conditions.offline_of({*found, *self.sites}, found, unreadable, self.hub.ledger.read_book(), cli.nodes())

@@ -35,7 +35,7 @@ def wait(hub: Registry, sites: Mapping[str, KeyResult], outcomes: Outcomes) -> d
     known = {name: found[name] for name in sites if name in found and not records.dead_keys(found[name])}
     leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
     by_hand = {name for name, site in sites.items() if site.by_hand}
-    superseded = {name: record["superseded"] for name, record in known.items() if record.get("superseded") and sites[name].settled}
+    superseded = {name: record["superseded"] for name, record in known.items() if record.get("superseded") and sites[name].certified}
     if hub.run.check:
         for name in {*(set(leaving) - by_hand), *superseded}:
             outcomes[name].changed = True

@@ -84,7 +84,7 @@ def allocate(
         nonlocal outcome, before
         before = book
         try:
-            outcome = partition_numbers.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools), held=ranges)
+            outcome = partition_numbers.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools), recorded=ranges)
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
         # Afterwards: a book without sites that has an identity was not lost.

@@ -23,14 +23,14 @@ from ..manifests.common_objects import metadata
 from ..marks import owners
 from ..rights.grants import grants, namespaces
 from ..rights.need import SCHEDULE, WORKS, Need, policy_rules
-from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST, WAYS
+from ..rights.table import AUDITOR, BACKUP, CONTROLLER, POD_ACCESS, SCIENTIST
 from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
 
 KINDS = ("ServiceAccount", "User", "Group")
-_SETTINGS: Mapping[str, Check] = {"scientist_ways": each(choice(*WAYS)), "works": each(choice(*WORKS, SCHEDULE)), "state": choice("present", "absent")}
+_SETTINGS: Mapping[str, Check] = {"scientist_ways": each(choice(*POD_ACCESS)), "works": each(choice(*WORKS, SCHEDULE)), "state": choice("present", "absent")}
 # Holder -> the variable that names its subjects, without its prefix flower_rbac_.
 VARIABLES = {CONTROLLER: "controller", SCIENTIST: "scientists", AUDITOR: "auditors", BACKUP: "backup"}
 # All users, or all users with a token: they are never meant to be administrators of a federation. system:masters may do
@@ -82,7 +82,7 @@ def subject_problems(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> li
         for number, entry in enumerate(_entries(entries)):
             _subject(found, variable if single else f"{variable}[{number}]", entry)
     if settings.get("scientists") and not settings.get("scientist_ways"):
-        found.add("scientist_ways", settings.get("scientist_ways"), f"gives data scientists no access; select from {', '.join(WAYS)}")
+        found.add("scientist_ways", settings.get("scientist_ways"), f"gives data scientists no access; select from {', '.join(POD_ACCESS)}")
     return found.found
 
 
@@ -140,8 +140,8 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
         ClusterError: the specification or the variables have faults.
     """
     # The hub's own variables do not define how sites are reached.
-    ways = ("skupper", "ocm", "clientapps", "enable_gates")
-    given = {**given, **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
+    features = ("skupper", "ocm", "clientapps", "enable_gates")
+    given = {**given, **{name: part == SUPERLINK and boolean(settings.get(name)) for name in features}}
     require((hub_problems if part == SUPERLINK else site_problems)(given) + subject_problems(given, settings))
     spec: Spec = HubSpec.parse(given) if part == SUPERLINK else SiteSpec.parse(given)
     ca_namespace = settings.get("ca_namespace", "")
@@ -157,7 +157,7 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
         job = site_jobs.given_access(spec, site_jobs.secret_names(pool.name for pool in spec.pools))
     for holder in (CONTROLLER, SCIENTIST, AUDITOR, *([BACKUP] if part == SUPERLINK else [])):
         who = subjects(settings, holder, home)
-        granted = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))
+        granted = grants(holder, part, spec, ca_namespace, pod_access=settings.get("scientist_ways", []))
         works = settings.get("works") or WORKS if holder == CONTROLLER else WORKS
         chosen = {namespace: [need for need in needs if need.work in works] for namespace, needs in granted.items()}
         if not who or not any(chosen.values()):

@@ -98,7 +98,7 @@ class FlowerCLI:
         """
         deadline = time.monotonic() + seconds
         pause = 0.2
-        patience, looked = Patience(self.cluster), time.monotonic()
+        patience, checked = Patience(self.cluster), time.monotonic()
         while True:
             pod = self.cluster.get("v1", "Pod", SUPERLINK_POD, self.namespace)
             seen = superlink_state(pod)
@@ -108,8 +108,8 @@ class FlowerCLI:
             why = ""
             if now >= deadline:
                 seen = seen if pod or not seconds else refusal(self.cluster, self._workload()) or seen
-            elif now - looked >= _CHECK_PAUSE:
-                looked = now
+            elif now - checked >= _CHECK_PAUSE:
+                checked = now
                 why = patience.is_over(self._workload(), partial(list, [pod] if pod else []))
             if now >= deadline or why:
                 raise FlowerError(

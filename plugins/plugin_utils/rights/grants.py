@@ -28,7 +28,7 @@ from ..spec.part_spec import NOTHING, NOWHERE, PROCESS, PartSpec
 from ..spec.site_spec import DAEMON_SET, PoolSpec, SiteSpec
 from .ask import places
 from .need import CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Right, rights
-from .table import AUDITOR, CONTROLLER, READ, SCIENTIST, TABLE, WAYS
+from .table import AUDITOR, CONTROLLER, POD_ACCESS, READ, SCIENTIST, TABLE
 
 _CLAIMS = "persistentvolumeclaims"
 
@@ -138,17 +138,17 @@ def namespaces(part: str, spec: PartSpec, ca_namespace: str) -> list[str]:
     return list(dict.fromkeys(name for name in places(part, spec.namespace, ca_namespace).values() if name))
 
 
-def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: Collection[str] = WAYS) -> Grants:
+def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, pod_access: Collection[str] = POD_ACCESS) -> Grants:
     """What a holder needs in a cluster.
 
     Args:
         holder: C(controller), C(scientist), C(auditor) or C(backup).
         part: what is deployed there, C(superlink) or C(supernode).
         ca_namespace: namespace of the CA keys, for the superlink.
-        ways: how scientists reach the SuperLink, of C(exec) and C(portforward).
+        pod_access: how scientists reach the SuperLink, of C(exec) and C(portforward).
     """
     where = places(part, spec.namespace, ca_namespace)
-    barred = {f"pods/{way}" for way in WAYS if way not in ways} if holder == SCIENTIST else set()
+    barred = {f"pods/{kind}" for kind in POD_ACCESS if kind not in pod_access} if holder == SCIENTIST else set()
     found: Grants = {}
     for need in (*TABLE[holder, part], *_rendered_needs(holder, spec), *dataset_needs(holder, spec), *_hub_needs(holder, spec)):
         if need.when(spec) and need.resource not in barred:

@@ -54,7 +54,7 @@ BACKUP = "backup"  # copies the hub into an archive, and does nothing else
 READ = "get list watch"
 
 # How a data scientist reaches Flower's command line or API: subresources of the SuperLink's pod.
-WAYS = ("exec", "portforward")
+POD_ACCESS = ("exec", "portforward")
 
 # Conditions on the specification of a part.
 _makes_namespace, _closes_namespace = attrgetter("create_namespace"), attrgetter("closes_namespace")

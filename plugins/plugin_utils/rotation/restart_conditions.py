@@ -98,13 +98,13 @@ def wait_no_run(
     cli: FlowerCLI,
     seconds: float,
     say: Callable[[str], None],
-    way_out: tuple[str, str] = ("cert_rotation_wait", "cert_rotation_force=true"),
+    overrides: tuple[str, str] = ("cert_rotation_wait", "cert_rotation_force=true"),
     begun: float | None = None,
 ) -> None:
     """Wait until no run is active.
 
     Args:
-        way_out: the variable with the limit, and the option without waiting; the latter is empty where there is none.
+        overrides: the variable with the limit, and the option without waiting; the latter is empty where there is none.
         begun: when the wait began (C(time.monotonic)), if that was before this call.
 
     Raises:
@@ -123,10 +123,10 @@ def wait_no_run(
             if not busy:
                 return
         if left <= 0:
-            remedy = f"with {way_out[1]} to restart them nevertheless" if way_out[1] else f"with a longer {way_out[0]}"
+            remedy = f"with {overrides[1]} to restart them nevertheless" if overrides[1] else f"with a longer {overrides[0]}"
             raise FlowerError(
                 f"pods must be restarted, which would fail {describe_runs(busy)}; it is not complete after {seconds:g} s "
-                f"({way_out[0]}). Run again later, or {remedy}"
+                f"({overrides[0]}). Run again later, or {remedy}"
             )
         # What the others do is known from the last list only.
         words = describe_runs(busy[:1]) + (f" and {len(busy) - 1} more" if len(busy) > 1 else "")

@@ -98,7 +98,7 @@ class Backend(SiteBackend):
             keys=in_use,
             client_request=request,
             by_hand=True,
-            settled=keeper.is_settled and not rekeyed,
+            certified=keeper.is_certified and not rekeyed,
             certificate=NOTHING,
             msg="; ".join(found.reasons) or f"{len(in_use)} keys, all there",
         )

@@ -126,7 +126,7 @@ class Keeper:
         return draft.trust if draft and proven and proven == hashlib.sha256(draft.trust.encode()).hexdigest() else ""
 
     @property
-    def is_settled(self) -> bool:
+    def is_certified(self) -> bool:
         """Whether the site has answered a version with its present client certificate."""
         return 0 < int(self.state.get("certified", 0)) <= self.answered
 

@@ -158,8 +158,8 @@ def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
     """These objects, as a reason for a namespace to stay. Pure."""
     unknown, has_other_part = [], False
     for one in found:
-        made = proof.is_managed(one) or is_claim_of_set(one)
-        if made and owners.part_of(one) not in ("", part) and not proof.is_adopted(one):
+        is_ours = proof.is_managed(one) or is_claim_of_set(one)
+        if is_ours and owners.part_of(one) not in ("", part) and not proof.is_adopted(one):
             has_other_part = True
         else:
             unknown.append(f"{one['kind']} {one['metadata']['name']}")

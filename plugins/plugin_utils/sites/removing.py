@@ -98,13 +98,13 @@ def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> StepResult:
     """Delete the set; then, as wanted, secrets and records, volumes, and namespaces that nothing else needs."""
     _refuse_other(cluster, wanted)
     is_there = namespaces.live(cluster, wanted.namespace) is not None
-    made_there: list[dict[str, str]] = []
+    created_at_site: list[dict[str, str]] = []
     if is_there and wanted.key_source == SITE and not check:
         # The Secrets that the site created itself, as they are when Kubernetes has deleted them. No job that makes more is left.
         job.make_room(cluster, wanted.namespace, wanted.seconds)
         report = cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) or {"metadata": {}}
         names = [one["name"] for one in report["metadata"].get("ownerReferences") or [] if one["kind"] == "Secret"]
-        made_there = [{"apiVersion": "v1", "kind": "Secret", "namespace": wanted.namespace, "name": name, "change": "deleted"} for name in names]
+        created_at_site = [{"apiVersion": "v1", "kind": "Secret", "namespace": wanted.namespace, "name": name, "change": "deleted"} for name in names]
     before = claims(cluster, wanted.namespace) if wanted.site else {}
     absent = partial(apply_objects, cluster, state="absent", check=check, wait=True, wait_timeout=wanted.seconds)
     going = absent([], applyset=wanted.applyset, applyset_namespace=wanted.namespace).objects if is_there else []
@@ -116,7 +116,7 @@ def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> StepResult:
         left = leftovers(cluster, replace(wanted, ca_namespace=place))
         kept = left.kept
         going = going + absent(left.going).objects
-        if made_there:
+        if created_at_site:
             # Kubernetes deletes the Secrets of an owner that was deleted, and with the last one the ConfigMap about them.
             def gone() -> bool:
                 return namespaces.live(cluster, wanted.namespace) is None or cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) is None
@@ -127,7 +127,7 @@ def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> StepResult:
                     f"{wanted.seconds} s: ConfigMap {PUBLIC_KEYS} lists them. Check that the cluster's garbage "
                     "collector (kube-controller-manager) is running, and run again, or ask the site's administrators to delete them."
                 )
-            going = going + made_there
+            going = going + created_at_site
     deleted = [item for item in going if item["change"] == "deleted"]
     msg = f"{len(deleted)} objects {'to delete' if check else 'deleted'} from {cluster.name}"
     after = claims(cluster, wanted.namespace) if before and deleted else before

@@ -169,7 +169,7 @@ class KeyResult(StepResult):
         renewed: names of Secrets that all pods share and that were replaced.
         due: names of such Secrets that an earlier run replaced, and that are younger than a pod: its restart did not happen.
         by_hand: whether people apply what is delivered, whenever they do: nothing waits for its SuperNodes.
-        settled: whether the site has what replaced its former client certificates, so that these can be revoked.
+        certified: whether the site has what replaced its former client certificates, so that these can be revoked.
         certificate: stands in for a client certificate that cannot be issued yet; empty where it always can.
         login: mark of new credentials for the HTTP proxy; empty where they did not change.
         obsolete: Secrets that no pod needs once the site's objects are applied: name -> uid.
@@ -181,7 +181,7 @@ class KeyResult(StepResult):
     renewed: list[str] = field(default_factory=list)
     due: list[str] = field(default_factory=list)
     by_hand: bool = False
-    settled: bool = True
+    certified: bool = True
     certificate: str = ""
     login: str = ""
     obsolete: dict[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ Site, which signed both. The Secrets alone are the state of a rotation, so any r
 ===========  ======================================================================================================
 stage        content of the hub's Secrets
 ===========  ======================================================================================================
-C(SETTLED)   the router's certificate is of the current CA, and its router trusts that one alone
+C(COMPLETE)   the router's certificate is of the current CA, and its router trusts that one alone
 C(BEGUN)     there is a new CA, which the router does not trust yet
 C(OVERLAP)   the router trusts both, and serves a certificate of the old one: sites change over, one by one
 C(TRIMMED)   the router serves a certificate of the new CA, and someone configured it to trust others as well
@@ -31,7 +31,7 @@ from typing import Any
 from ..pki import certificates
 from . import link_credentials, state
 
-SETTLED, BEGUN, OVERLAP, TRIMMED, NONE = "settled", "begun", "overlap", "trimmed", "none"
+COMPLETE, BEGUN, OVERLAP, TRIMMED, NONE = "complete", "begun", "overlap", "trimmed", "none"
 
 LINK, SERVER, CA = "link", "server", "ca"
 DUE = "due"
@@ -67,7 +67,7 @@ def stage(hub: Hub) -> str:
     if not link_credentials.issued_by(hub.server["tls.crt"], hub.ca):
         return OVERLAP
     trusted = hub.server.get("ca.crt", "")
-    return SETTLED if link_credentials.same_authorities(trusted, certificates.first(hub.ca)) else TRIMMED
+    return COMPLETE if link_credentials.same_authorities(trusted, certificates.first(hub.ca)) else TRIMMED
 
 
 def is_rotating(hub: Hub) -> bool:

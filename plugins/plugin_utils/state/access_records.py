@@ -257,8 +257,8 @@ def with_revoked_sites(book: Mapping[str, Any], records: Mapping[str, Mapping[st
     new = copy.deepcopy(dict(book))
     gone: list[dict[str, Any]] = []
     for site, record in records.items():
-        held = [*record.get("superseded", []), *_of_key(record)]
-        entries = [*record.get("revoked", []), *(_revocation(one, now) for one in held)]
+        earlier = [*record.get("superseded", []), *_of_key(record)]
+        entries = [*record.get("revoked", []), *(_revocation(one, now) for one in earlier)]
         gone += [{**entry, "site": site} for entry in entries]
         if record.get("access"):
             new.setdefault("denied", {})[site] = record["access"]

@@ -64,7 +64,7 @@ class Lease:
             )
         return live
 
-    def look(self) -> tuple[Object | None, bool]:
+    def inspect(self) -> tuple[Object | None, bool]:
         """The object, and whether its holder has lost it without returning it, as far as the hub's clock tells."""
         live = self.read()
         return live, live is not None and record.seconds_left(live, self._now()) <= 0
@@ -199,7 +199,7 @@ class Lease:
         if live is not None:
             return self.cluster.replace(wanted)
         try:
-            made = self.cluster.create(wanted)
+            created = self.cluster.create(wanted)
         except NotFound:
             return None
         except Forbidden as error:
@@ -209,7 +209,7 @@ class Lease:
         if had:
             self.give_back()
             raise self._lost("someone took and returned it, or deleted it")
-        return made
+        return created
 
     def _is_own(self, live: Object) -> bool:
         return record.run_of(live) == self._run

@@ -297,17 +297,17 @@ class Ledger:
             old = self._parse(item, part)
             new = change(old)
             data = {_KEY: json.dumps(new, sort_keys=True, indent=1)}
-            made = config_map(self.federation, self.namespace, name, data, application="flower-ledger", component=COMPONENT, labels=labels)
+            wanted_item = config_map(self.federation, self.namespace, name, data, application="flower-ledger", component=COMPONENT, labels=labels)
             found = {} if item is None else item["metadata"].get("labels") or {}
             # Records are listed by these labels: without them, a site that is there would have none.
-            wanted = {label: made["metadata"]["labels"][label] for label in (_COMPONENT_LABEL, *(labels or ()))}
+            wanted = {label: wanted_item["metadata"]["labels"][label] for label in (_COMPONENT_LABEL, *(labels or ()))}
             if new == old and (item is None or found == {**found, **wanted}):
                 return False
             if self.check:
                 return True
             if item is not None:
-                made = {**item, "metadata": {**item["metadata"], "labels": {**found, **wanted}}, "data": data}
-            write(self.cluster, made)
+                wanted_item = {**item, "metadata": {**item["metadata"], "labels": {**found, **wanted}}, "data": data}
+            write(self.cluster, wanted_item)
             return True
 
         return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)

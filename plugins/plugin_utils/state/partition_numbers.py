@@ -85,7 +85,7 @@ def allocate(
     partitions: int | None = None,
     repartition: bool = False,
     order: Sequence[str] = (),
-    held: Mapping[str, Mapping[str, tuple[int, int]]] | None = None,
+    recorded: Mapping[str, Mapping[str, tuple[int, int]]] | None = None,
 ) -> Allocation:
     """Allocate the range of every pool of some sites.
 
@@ -101,7 +101,7 @@ def allocate(
         partitions: a fixed number of partitions for the whole fleet.
         repartition: whether sites that have joined take over a changed number.
         order: sites in the order in which newcomers are served; then the rest by name.
-        held: site -> pool -> first number and number of the keys in the site's record (C(records.numbers)), or of the pods
+        recorded: site -> pool -> first number and number of the keys in the site's record (C(records.numbers)), or of the pods
             that it runs. A site that the book does not have gets these numbers back if they are free: its range is lost, for
             example with the whole book. Then the numbers of sites that are not among C(wanted) are restored as well. A book with an
             identity (C(identified)) is not lost: no pool of its fleet counts across it.
@@ -120,7 +120,7 @@ def allocate(
             else:
                 kept[name]["size"] = min(kept[name]["size"], pools[name])
     taken = _ranges(new)
-    restored = _restore(new, taken, wanted, held or {})
+    restored = _restore(new, taken, wanted, recorded or {})
     rank = {site: number for number, site in enumerate(order)}
     for site in sorted(wanted, key=lambda name: (rank.get(name, len(rank)), name)):
         entry = sites.setdefault(site, {"partitions": 0, "pools": {}})
@@ -164,16 +164,16 @@ def _place(taken: list[tuple[int, int]], pools: dict[str, Any], name: str, size:
 
 
 def _restore(
-    new: Book, taken: list[tuple[int, int]], wanted: Mapping[str, Mapping[str, int]], held: Mapping[str, Mapping[str, tuple[int, int]]]
+    new: Book, taken: list[tuple[int, int]], wanted: Mapping[str, Mapping[str, int]], recorded: Mapping[str, Mapping[str, tuple[int, int]]]
 ) -> list[str]:
     """Restore the ranges of sites without one from the numbers of their keys; returns these sites."""
     is_lost = not new["sites"] and not new.get("id")
     restored = []
-    for site in [*(site for site in wanted if site in held), *(sorted({*held} - {*wanted}) if is_lost else ())]:
+    for site in [*(site for site in wanted if site in recorded), *(sorted({*recorded} - {*wanted}) if is_lost else ())]:
         if site in new["sites"]:
             continue
         pools = {}
-        for name, (offset, number) in held[site].items():
+        for name, (offset, number) in recorded[site].items():
             size = number if site not in wanted else wanted[site].get(name, 0)
             if _room(taken, offset) >= size > 0:
                 bisect.insort(taken, (offset, offset + size))

@@ -66,11 +66,11 @@ def merge_keys(
         new["delivery"] = delivery
     if namespace:
         new["namespace"] = namespace
-    held = {key["fingerprint"]: key for key in keys}
+    current = {key["fingerprint"]: key for key in keys}
     for fingerprint, known in new["keys"].items():
-        if fingerprint not in held:
+        if fingerprint not in current:
             known["leaving"] = True
-    for fingerprint, key in held.items():
+    for fingerprint, key in current.items():
         known = new["keys"].setdefault(fingerprint, {"node_id": None, "dead": False})
         known.pop("leaving", None)
         known.update(pool=key["pool"], name=key["name"], public_key=key["public_key"])

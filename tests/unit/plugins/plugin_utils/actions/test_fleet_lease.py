@@ -100,7 +100,7 @@ def test_which_tasks_need_it(variables: dict[str, Any], needed: bool) -> None:
 def test_it_is_held_from_the_first_task_until_it_is_returned(hub: LeaseHub) -> None:
     for _task in range(2):
         action = Action()
-        with fleet_lease.held(action) as lease:
+        with fleet_lease.holding(action) as lease:
             assert lease is not None and lease.identity == hub.holder and hub.holder.endswith(", run")
         assert hub.holder and action.asked == [("hub", 0)]
     assert fleet_lease.give_back(Action()) == "the lease is returned" and hub.lease is None
@@ -114,20 +114,20 @@ def test_that_it_was_taken_is_known_to_all_forks(hub: LeaseHub, monkeypatch: pyt
     if not child:
         try:
             monkeypatch.setattr(fleet_lease.parent, "has_ended", lambda _pid: False)
-            fleet_lease.held(Action()).__enter__()
+            fleet_lease.holding(Action()).__enter__()
         finally:
             os._exit(0)
     os.waitpid(child, 0)
     try:
         hub.taken_by(BOB)
         with pytest.raises(Lost, match="bob@desk, job 7, site.yml took it"):
-            fleet_lease.held(Action()).__enter__()
+            fleet_lease.holding(Action()).__enter__()
     finally:
         SHARED[:] = bytes(len(SHARED))
 
 
 def test_each_hub_has_its_own(hub: LeaseHub) -> None:
-    with fleet_lease.held(Action()):
+    with fleet_lease.holding(Action()):
         pass
     action = Action(__lease_group="flower_standby")
     assert fleet_lease.give_back(action) == "this run holds no lease" and hub.holder
@@ -137,7 +137,7 @@ def test_each_hub_has_its_own(hub: LeaseHub) -> None:
 def test_nothing_is_done_where_checks_were_left_out(hub: LeaseHub, monkeypatch: pytest.MonkeyPatch, option: dict[str, Any]) -> None:
     cli(monkeypatch, **option)
     with pytest.raises(ClusterError, match="skips checks that precede every change, so the lease of the fleet is not taken"):
-        fleet_lease.held(Action()).__enter__()
+        fleet_lease.holding(Action()).__enter__()
     assert hub.lease is None
 
 
@@ -148,22 +148,22 @@ def test_a_fork_of_a_playbook_that_was_killed_begins_nothing_and_returns_it(hub:
         return ended[0]
 
     monkeypatch.setattr(fleet_lease.parent, "has_ended", has_ended)
-    with fleet_lease.held(Action()):
+    with fleet_lease.holding(Action()):
         ended[0] = True
         assert hub.holder
     assert hub.lease is None
     with pytest.raises(Abandoned):
-        fleet_lease.held(Action()).__enter__()
+        fleet_lease.holding(Action()).__enter__()
 
 
 def test_a_hub_that_does_not_answer(hub: LeaseHub) -> None:
     hub.is_down = True
     with pytest.raises(ClusterError, match="nothing was changed. Run the playbook again when the hub answers."):
-        fleet_lease.held(Action()).__enter__()
+        fleet_lease.holding(Action()).__enter__()
     with pytest.raises(ClusterError, match="flower_claim_sites=true removes sites without it."):
-        fleet_lease.held(Action(__lease_removes=True)).__enter__()
+        fleet_lease.holding(Action(__lease_removes=True)).__enter__()
     action = Action(flower_claim_sites="true")
-    with fleet_lease.held(action) as lease:
+    with fleet_lease.holding(action) as lease:
         assert lease is None and action.asked == [("hub", 10.0)]
 
 
@@ -173,9 +173,9 @@ def test_a_hub_that_does_not_serve_is_refused_and_its_lease_returned(hub: LeaseH
 
     monkeypatch.setattr(fleet_lease.serving, "require", require)
     with pytest.raises(ClusterError, match="spare serves"):
-        fleet_lease.held(Action()).__enter__()
+        fleet_lease.holding(Action()).__enter__()
     assert hub.lease is None
-    with fleet_lease.held(Action(__lease_any_state=True)) as lease:
+    with fleet_lease.holding(Action(__lease_any_state=True)) as lease:
         assert lease is not None
 
 
@@ -184,7 +184,7 @@ def test_a_first_deployment_takes_it_once_there_is_a_namespace(hub: LeaseHub, ma
     hub.has_namespace = False
     action = Action()
     action.makes = makes
-    with fleet_lease.held(action) as lease:
+    with fleet_lease.holding(action) as lease:
         assert (lease is not None) is makes
 
 
@@ -199,7 +199,7 @@ def test_it_is_broken_by_the_holders_name(hub: LeaseHub, monkeypatch: pytest.Mon
     monkeypatch.setattr(fleet_lease.display, "prompt_until", ask)
     hub.taken_by(BOB)
     action = Action(flower_lease_break=given)
-    with fleet_lease.held(action):
+    with fleet_lease.holding(action):
         assert hub.holder.endswith(", run")
     assert action.noted == [("hub", {"words": ["took the lease of bob@desk, job 7, site.yml by force"]})]
     assert bool(asked) is (typed is not None) and all("type the holder's name (bob@desk)" in question for question in asked)
@@ -224,14 +224,14 @@ def test_it_is_not_broken_without(hub: LeaseHub, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(fleet_lease.display, "prompt_until", ask)
     hub.taken_by(BOB)
     with pytest.raises(ClusterError, match=words):
-        fleet_lease.held(Action(flower_lease_break=given, flower_lease_wait=0)).__enter__()
+        fleet_lease.holding(Action(flower_lease_break=given, flower_lease_wait=0)).__enter__()
     assert hub.holder == BOB
 
 
 @pytest.mark.parametrize("wait", [-1, "soon", 1.5])
 def test_a_time_to_wait_that_is_none(wait: Any) -> None:
     with pytest.raises(ClusterError, match=f"flower_lease_wait: {wait} is not a number of seconds"):
-        fleet_lease.held(Action(flower_lease_wait=wait)).__enter__()
+        fleet_lease.holding(Action(flower_lease_wait=wait)).__enter__()
 
 
 def test_the_playbooks_for_ones_own(hub: LeaseHub) -> None:

@@ -333,7 +333,7 @@ def test_a_deployment_is_not_refused_for_what_other_works_need(parsed_hub):
 
 def test_scientists_get_the_ways_that_were_chosen(parsed_hub):
     def resources(ways):
-        given = grants_grants("scientist", "superlink", parsed_hub(), "flower-ca", ways=ways)
+        given = grants_grants("scientist", "superlink", parsed_hub(), "flower-ca", pod_access=ways)
         return {(need.resource, need.names) for needs in given.values() for need in needs}
 
     always = {("pods", "superlink-0"), ("pods", "serverapp-0"), ("configmaps", "flower-datasets"), ("configmaps", "flower-packages")}

@@ -372,10 +372,10 @@ def test_a_reply_brings_the_certificate_and_the_supernodes(joined: Scene) -> Non
     assert not done.changed and done.warnings == [] and joined.contents() == before
     assert (joined.folder / "site-a-v1.tar.gz").exists() and (joined.folder / "site-a-v2.tar.gz").exists()
     assert "client certificate is new" in (joined.home / "CHANGES.md").read_text()
-    assert not joined.made.settled  # until the site has answered the version with the certificate
+    assert not joined.made.certified  # until the site has answered the version with the certificate
     assert joined.answer(joined.job()) == ""
     joined.deploy()
-    assert joined.made.settled
+    assert joined.made.certified
 
 
 def test_nothing_secret_is_in_any_file(joined: Scene) -> None:
@@ -608,12 +608,12 @@ def test_a_client_key_is_replaced_and_the_old_certificate_lasts_until_the_site_h
     assert joined.answer(joined.job()) == ""
     joined.deploy()
     record = joined.ledger.records["site-a"]
-    assert record["client"]["key"] != key and record["superseded"] and not joined.made.settled
+    assert record["client"]["key"] != key and record["superseded"] and not joined.made.certified
     joined.deploy()
-    assert not joined.made.settled
+    assert not joined.made.certified
     assert joined.answer(joined.job()) == ""
     joined.deploy()
-    assert joined.made.settled
+    assert joined.made.certified
 
 
 def proof(bundle: str, **more: Any) -> Proof:

@@ -53,11 +53,11 @@ def test_stages(old, new):
             rotation_plan.Hub(ca.certificate if ca else "", server(leaf, *trusted) if leaf else {})
         )
 
-    assert stage(old, old, old) == rotation_plan.SETTLED
+    assert stage(old, old, old) == rotation_plan.COMPLETE
     assert stage(new, old, old) == rotation_plan.BEGUN
     assert stage(new, old, old, new) == rotation_plan.OVERLAP
     assert stage(new, new, new, old) == rotation_plan.TRIMMED
-    assert stage(new, new, new) == rotation_plan.SETTLED
+    assert stage(new, new, new) == rotation_plan.COMPLETE
     assert stage(None, None) == stage(old, None) == rotation_plan.NONE
 
 

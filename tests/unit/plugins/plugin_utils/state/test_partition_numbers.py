@@ -168,7 +168,7 @@ HELD = {"a": {"p": (0, 2)}, "b": {"p": (2, 1)}, "c": {"p": (5, 2), "in-pool": (0
 
 def test_a_lost_book_is_restored_from_the_numbers_of_the_keys():
     wanted = {"new": {"p": 1}, "b": {"p": 1}, "a": {"p": 2}}
-    book = partition_numbers.allocate(partition_numbers.empty_book(), wanted, held=HELD).book
+    book = partition_numbers.allocate(partition_numbers.empty_book(), wanted, recorded=HELD).book
     assert offsets(book) == {("a", "p"): 0, ("b", "p"): 2, ("new", "p"): 3, ("c", "p"): 5}
     assert {site["partitions"] for site in book["sites"].values()} == {7}
 
@@ -176,7 +176,7 @@ def test_a_lost_book_is_restored_from_the_numbers_of_the_keys():
 @pytest.mark.parametrize(("wanted", "given"), [({"b": {}}, {}), ({"b": {"p": 1}}, {("b", "p"): 0})])
 def test_a_book_without_ranges_is_not_lost(wanted, given):
     book = partition_numbers.identified(partition_numbers.empty_book())
-    after = partition_numbers.allocate(book, wanted, held={"a": {"default": (0, 1)}, "b": {"default": (0, 1)}}).book
+    after = partition_numbers.allocate(book, wanted, recorded={"a": {"default": (0, 1)}, "b": {"default": (0, 1)}}).book
     assert offsets(after) == given
     assert given or after == book
 
@@ -184,11 +184,11 @@ def test_a_book_without_ranges_is_not_lost(wanted, given):
 def test_numbers_of_keys_change_nothing_where_the_book_has_the_site():
     book = joined(a={"p": 2}, b={"p": 1})
     moved = {"a": {"p": (7, 2)}, "z": {"p": (9, 1)}}
-    assert partition_numbers.allocate(book, {"a": {"p": 2}, "b": {"p": 1}}, held=moved).book == book
+    assert partition_numbers.allocate(book, {"a": {"p": 2}, "b": {"p": 1}}, recorded=moved).book == book
 
 
 def test_numbers_of_keys_that_someone_else_has_are_not_restored():
-    book = partition_numbers.allocate(joined(b={"p": 3}), {"a": {"p": 2}}, held={"a": {"p": (1, 2)}}).book
+    book = partition_numbers.allocate(joined(b={"p": 3}), {"a": {"p": 2}}, recorded={"a": {"p": (1, 2)}}).book
     assert offsets(book) == {("b", "p"): 0, ("a", "p"): 3}
 
 
