@@ -18,7 +18,7 @@ from . import flower_toml, kubelet
 from .node_config_faults import Fault, NodeConfigError, shown
 from .node_config_values import INDEX_VARIABLE, NODE_VARIABLE, POOL_COUNT, Reader
 
-__all__ = ["ARGUMENT_SPEC", "Expansion", "Fault", "NodeConfigError", "expand", "uses"]
+__all__ = ["ARGUMENT_SPEC", "Expansion", "Fault", "NodeConfigError", "expand"]
 
 ARGUMENT_SPEC: dict[str, dict[str, Any]] = {
     "node_config": {"type": "dict", "required": True},
@@ -133,17 +133,6 @@ def expand(
         counts=counts,
         warnings=list(_warnings(used, pool, replicas, first_partition, partitions)),
     )
-
-
-def uses(node_config: Mapping[str, Any] | None, placeholder: str) -> bool:
-    """Return whether any value holds a placeholder, given as C({NAME}); never raises."""
-    if not isinstance(node_config, Mapping):
-        return False
-    for value in node_config.values():
-        text = value.get("string") if isinstance(value, Mapping) else value
-        if isinstance(text, str) and placeholder in text:
-            return True
-    return False
 
 
 def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterator[Fault]:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SuperExecs: their container, and the separate workload for ClientApps beside the SuperNodes (C(clientapp: workload)).
+"""The separate workload for ClientApps beside the SuperNodes (C(clientapp: workload)).
 
 The pods of a pool are numbered from 0, with any numbers of the SuperNodes, so that sites with the same settings
 have the same ClientApps to the byte. Pod N serves the SuperNode behind the Service C(listener_service(pool, N)), which is the site's.
@@ -11,42 +11,18 @@ version replaces another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
-from ..base.object_names import (
-    LOCAL_TLS_SECRET,
-    NODE_LISTENER_PORT,
-    RUNTIME_CA_DIR,
-    RUNTIME_CA_VOLUME,
-    SUPEREXEC,
-    SUPEREXEC_HEALTH_PORT,
-    SUPEREXEC_SECRET,
-    TUNNEL,
-)
-from ..base.values import Object, compact
-from ..spec.part_spec import FlowerSpec, merge_env
-from ..spec.pods_spec import PodsSpec
+from ..base.object_names import LOCAL_TLS_SECRET, NODE_LISTENER_PORT, RUNTIME_CA_DIR, RUNTIME_CA_VOLUME, TUNNEL
+from ..base.values import Object
 from ..spec.site_spec import PoolSpec, SiteSpec
-from . import datasets
+from . import superexec
 from .common_objects import api_object
-from .pod import (
-    AppParts,
-    container_security_context,
-    flower_env,
-    grpc_probes,
-    image,
-    mount,
-    past_proxy,
-    pod_template,
-    scratch_volume,
-    secret_volume,
-)
-
-SUPEREXEC_NAME = SUPEREXEC  # of the container
+from .pod import mount, pod_template, secret_volume
 
 # Label that Kubernetes puts on every pod of a StatefulSet.
 POD_NAME = "statefulset.kubernetes.io/pod-name"
@@ -54,64 +30,6 @@ POD_NAME = "statefulset.kubernetes.io/pod-name"
 # Containers of the pods of SuperNodes only.
 _OF_SUPERNODE = ("supernode", "sidecar", TUNNEL)
 _LISTS = ("containers", "initContainers")
-
-
-def superexec_container(
-    spec: FlowerSpec,
-    pods: PodsSpec,
-    runtime: Sequence[str],
-    *,
-    env: Iterable[Object] = (),
-    mounts: Iterable[Object] = (),
-    failures: int = 3,
-) -> Object:
-    """The container.
-
-    Args:
-        pods: its settings.
-        runtime: arguments with the address of the Runtime API, the first of which is its option, and how it is trusted.
-        env: variables that these arguments refer to.
-        mounts: what they need besides.
-        failures: failed liveness checks before it is restarted.
-    """
-    args = [
-        *runtime,
-        "--superexec-auth-secret-file", "/superexec/secret",
-        "--health-server-address", f"0.0.0.0:{SUPEREXEC_HEALTH_PORT}",
-    ]  # fmt: skip
-    if pods.runtime_dependency_installation:
-        args.append("--allow-runtime-dependency-installation")
-    peer = f"{'http' if '--insecure' in runtime else 'https'}://{runtime[1].rpartition(':')[0]}"
-    parts = compute_parts(pods)
-    return compact(
-        {
-            "name": SUPEREXEC_NAME,
-            "image": image(spec, "superexec", pods.image),
-            "imagePullPolicy": spec.image_pull_policy,
-            "args": args + pods.extra_args,
-            "lifecycle": pods.lifecycle,
-            "env": past_proxy(merge_env(env, flower_env(spec, "/tmp"), parts.env, pods.env), peer),
-            "resources": pods.gpu.added_to(pods.resources),
-            "securityContext": container_security_context(),
-            **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=failures),
-            "volumeMounts": [*mounts, mount("superexec", "/superexec"), *parts.mounts],
-        }
-    )
-
-
-def superexec_secret() -> Object:
-    """The volume with the secret that SuperNode and SuperExec share."""
-    return secret_volume("superexec", SUPEREXEC_SECRET)
-
-
-def compute_parts(pods: PodsSpec) -> AppParts:
-    """What the container that computes has, and its pod: scratch and shared memory, datasets, devices, and the user's volumes."""
-    data = datasets.parts(pods)
-    mounts, volumes = [mount("tmp", "/tmp", read_only=False)], [scratch_volume("tmp")]
-    if pods.shm_size:
-        mounts.append(mount("shm", "/dev/shm", read_only=False))
-        volumes.append(scratch_volume("shm", size=pods.shm_size, memory=True))
-    return AppParts(data.env + pods.gpu.env(), mounts + data.mounts + pods.volume_mounts, volumes + data.volumes + pods.volumes)
 
 
 def listener_service(pool: str, number: int | str) -> str:
@@ -134,14 +52,14 @@ def supernode_part(pool: PoolSpec, volumes: Iterable[Object]) -> PoolSpec:
         volumes: those of the pods of its SuperNodes.
     """
     here = {volume["name"] for volume in volumes} | _names(pool.pod_template, ["volumes"])
-    elsewhere = {volume["name"] for volume in compute_parts(pool).volumes} - here
+    elsewhere = {volume["name"] for volume in superexec.compute_parts(pool).volumes} - here
 
     def stays(container: Mapping[str, Any]) -> bool:
         return not any(one.get("name") in elsewhere for one in container.get("volumeMounts") or [])
 
     gone = [one["name"] for one in (*pool.init_containers, *pool.extra_containers) if not stays(one)]
     return replace(
-        _without(pool, (SUPEREXEC_NAME, *gone)),
+        _without(pool, (superexec.NAME, *gone)),
         init_containers=list(filter(stays, pool.init_containers)),
         extra_containers=list(filter(stays, pool.extra_containers)),
     )
@@ -174,7 +92,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}
     address = f"{listener_service(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_LISTENER_PORT}"
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
-    container = superexec_container(
+    container = superexec.container(
         spec,
         pool.superexec,
         ["--runtime-api-address", address, "--root-certificates", f"{RUNTIME_CA_DIR}/ca.crt"],
@@ -186,7 +104,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         CLIENTAPP,
         pool,
         containers=[container],
-        volumes=[secret_volume(RUNTIME_CA_VOLUME, LOCAL_TLS_SECRET, keys=["ca.crt"]), superexec_secret(), *compute_parts(pool).volumes],
+        volumes=[secret_volume(RUNTIME_CA_VOLUME, LOCAL_TLS_SECRET, keys=["ca.crt"]), superexec.secret(), *superexec.compute_parts(pool).volumes],
         runtime_class=pool.gpu.runtime_class,
         grace=pool.termination_grace_period,
         pool=pool.name,

@@ -9,7 +9,7 @@ from ..base.labels import selector
 from ..base.object_names import RUNTIME_PORT, SERVERAPP, SERVERAPP_POD
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
-from . import clientapp, outputs, tracking
+from . import outputs, superexec, tracking
 from .common_objects import api_object, service_account
 from .exposure import RUNTIME_SERVICE
 from .pod import AppParts, mount, pod_template, secret_volume
@@ -46,14 +46,14 @@ def objects(spec: HubSpec) -> list[Object]:
         NAME,
         own,
         containers=[
-            {**clientapp.superexec_container(spec, own, runtime, env=parts.env, mounts=mounts, failures=6), **outputs.command(spec, "flower-superexec")},
+            {**superexec.container(spec, own, runtime, env=parts.env, mounts=mounts, failures=6), **outputs.command(spec, "flower-superexec")},
             *outputs.readers(spec),
         ],
         volumes=[
             secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
             secret_volume("superexec", "superlink-superexec"),
             *parts.volumes,
-            *clientapp.compute_parts(own).volumes,
+            *superexec.compute_parts(own).volumes,
         ],
         runtime_class=own.gpu.runtime_class,
     )

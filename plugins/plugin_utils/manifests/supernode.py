@@ -26,7 +26,7 @@ from ..base.object_names import (
 from ..base.values import Object, compact
 from ..spec.part_spec import merge_env
 from ..spec.site_spec import PoolSpec, SiteSpec
-from . import clientapp, common_objects, datasets, network_policies, patches, sidecar
+from . import clientapp, common_objects, datasets, network_policies, patches, sidecar, superexec
 from .common_objects import api_object, config_map, disruption_budget, service, service_account
 from .pod import (
     AppParts,
@@ -193,13 +193,13 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     sidecars, sidecar_volumes = sidecar.pod_parts(spec)
     volumes += sidecar_volumes
     if pool.is_process:
-        volumes.append(clientapp.superexec_secret())
-    volumes += clientapp.compute_parts(pool).volumes if computes else [scratch_volume("tmp")]
+        volumes.append(superexec.secret())
+    volumes += superexec.compute_parts(pool).volumes if computes else [scratch_volume("tmp")]
 
     containers = [_supernode(spec, pool)]
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
-        containers.append(clientapp.superexec_container(spec, pool.superexec, loopback))
+        containers.append(superexec.container(spec, pool.superexec, loopback))
     template = pod_template(
         spec,
         NAME,
@@ -272,7 +272,7 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
         args.append("--allow-runtime-dependency-installation")
     args += ["--health-server-address", f"0.0.0.0:{HEALTH_PORT}"]
     args += pool.extra_args
-    parts = AppParts() if pool.is_process else clientapp.compute_parts(pool)
+    parts = AppParts() if pool.is_process else superexec.compute_parts(pool)
     mounts += parts.mounts
     # The sidecar, and itself for the ClientApps that it starts.
     peers = [*(["https://localhost"] if spec.has_sidecar else []), *([] if pool.is_process else ["http://127.0.0.1"])]

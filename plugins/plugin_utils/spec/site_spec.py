@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
-from ...module_utils import node_config
 from ..base.names import CLIENTAPPS, WORKLOAD
 from ..base.values import text
 from .part_spec import (
@@ -103,7 +102,7 @@ class PoolSpec(PodsSpec):
     @property
     def uses_partition(self) -> bool:
         """Whether it counts across the fleet."""
-        return node_config.uses(self.node_config, "{partition}")
+        return uses_placeholder(self.node_config, "{partition}")
 
     @property
     def has_range(self) -> bool:
@@ -118,7 +117,7 @@ class PoolSpec(PodsSpec):
     @property
     def needs_others_count(self) -> bool:
         """Whether it wants to know how many partitions the fleet has, and adds none: others, or a fixed number, say it."""
-        counts = node_config.uses(self.node_config, "{partitions}") and not self.uses_partition
+        counts = uses_placeholder(self.node_config, "{partitions}") and not self.uses_partition
         return counts and not self.is_daemon and self.replicas > 0
 
 
@@ -127,10 +126,21 @@ OWN = ("name", "mode")
 SHARED = tuple(one.name for one in fields(PoolSpec) if one.name not in OWN)
 
 
+def uses_placeholder(node_config: Mapping[str, Any] | None, placeholder: str) -> bool:
+    """Return whether any value holds a placeholder, given as C({NAME}); never raises."""
+    if not isinstance(node_config, Mapping):
+        return False
+    for value in node_config.values():
+        text = value.get("string") if isinstance(value, Mapping) else value
+        if isinstance(text, str) and placeholder in text:
+            return True
+    return False
+
+
 def merge_node_config(site: Mapping[str, Any] | None, pool: Mapping[str, Any] | None, mode: str) -> dict[str, Any]:
     """The entries of a site and of a pool, and, if the site has any, C(NUMBERS), unless the pool counts for itself. A null removes an entry."""
     merged = {**(site or {}), **(pool or {})}
-    if site and mode == STATEFUL_SET and not any(node_config.uses(merged, word) for word in ("{index}", "{replicas}")):
+    if site and mode == STATEFUL_SET and not any(uses_placeholder(merged, word) for word in ("{index}", "{replicas}")):
         merged = {**NUMBERS, **merged}
     removable = {*NUMBERS, *(key for key, value in site.items() if value is not None)} if site else ()
     return {key: value for key, value in merged.items() if value is not None or key not in removable}  # a null that removes nothing is a fault

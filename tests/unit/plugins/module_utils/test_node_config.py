@@ -19,7 +19,6 @@ from ansible_collections.federated.flower.plugins.module_utils.node_config impor
     Expansion,
     NodeConfigError,
     expand,
-    uses,
 )
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
@@ -393,13 +392,6 @@ def test_result_is_plain_data() -> None:
     forms = [got.argument, pool({"k": Text("{pool}")}, pool=Text("p")).argument]
     assert {type(argument) for argument in forms} == {str}
     assert {type(key) for key in got.preview[0]["config"]} == {str}
-
-
-def test_uses() -> None:
-    assert uses({"a": 1, "b": "x{partition}"}, "{partition}")
-    assert uses({"a": {"string": "{partition}"}}, "{partition}")
-    assert not uses({"a": "{partitions}", "b": None, "c": {"x": "{partition}"}}, "{partition}")
-    assert not uses(None, "{partition}")
 
 
 FRAGMENTS = [

@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_opti
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec, uses_placeholder
 from ansible_collections.federated.flower.tests.unit.read import trusted
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import drafted, supernode_faults
@@ -158,3 +158,10 @@ def test_an_empty_list_of_pools_is_still_refused(supernode_spec: Callable[..., A
 def test_what_fits_each_other_is_accepted(supernode_spec: Callable[..., Any]) -> None:
     given = {"replicas": 0, "gpu": {"count": 1}, "node_config": {"n": "{partition}"}, "pools": [{"name": "a"}, {**EDGE[0], "node_config": {"n": None}}]}
     assert supernode_faults(supernode_spec(**given)) == []
+
+
+def test_placeholders_in_a_node_config_are_found() -> None:
+    assert uses_placeholder({"a": 1, "b": "x{partition}"}, "{partition}")
+    assert uses_placeholder({"a": {"string": "{partition}"}}, "{partition}")
+    assert not uses_placeholder({"a": "{partitions}", "b": None, "c": {"x": "{partition}"}}, "{partition}")
+    assert not uses_placeholder(None, "{partition}")
