@@ -21,8 +21,7 @@ ABOVE = {
     "rotation": 27_550,
     "run_schedule": 20_250,
     "superlink": 28_850,
-    "superlink_backup": 20_500,
-    "superlink_standby": 22_300,
+    "superlink_standby": 21_350,
     "supernode": 26_750,
     "takeover": 20_800,
 }
