@@ -93,7 +93,7 @@ def test_flux_and_site_get_along(fed, flux, render):
     render(hosts)
     assert flux.git("status", "--porcelain") == "M deploy/site-a/flower.yaml"
     flux.applied(fed, flux.push("One SuperNode at site-a"), *BY_FLUX)
-    assert set(fed.pods("site-a")) == {"supernode-cpu-0"}
+    fed.wait("the end of the second pod", lambda: set(fed.pods("site-a")) == {"supernode-cpu-0"})
     fed.site(hosts)
     fed.unchanged(hosts)
     assert fed.play("status", "-e", "flower_status_format=json", hosts=hosts).report["healthy"]
