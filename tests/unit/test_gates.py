@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -61,3 +64,13 @@ def test_unit_tests_start_no_playbook() -> None:
     starts = re.compile(r'\["ansible-playbook"|"ansible", "playbook"|with_name\("ansible-playbook"|ansible_run import .*\bplay\b')
     texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit").rglob("test_*.py") if path != Path(__file__)}
     assert [name for name, text in texts.items() if starts.search(text) and "mark.playbook" not in text] == []
+
+
+def test_all_tests_that_no_quick_gate_runs_can_be_collected() -> None:
+    """A name that a file imports from another one may be gone, and only the nightly gates would find it."""
+    folders = ["tests/integration", "tests/fleet", "tests/skupper_standin"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *folders]
+    run = subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=True, check=False)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
+    assert "test_21_ocm.py" in run.stdout

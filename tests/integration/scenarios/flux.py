@@ -102,11 +102,23 @@ def shown():
     return [yaml.safe_load(textwrap.dedent(text)) for text in re.findall(r"\.\. code-block:: yaml\n\n((?: {4}.*\n)+)", section[1])]
 
 
+def _patch(cluster, item, body, *, force):
+    """Apply an object under the name of Flux's field manager."""
+    path = cluster.resource(item["apiVersion"], item["kind"]).path(item["metadata"].get("namespace"), item["metadata"]["name"])
+    query = {"fieldManager": FLUX, "force": "true" if force else "false"}
+    cluster.request("PATCH", path, body=body, query=query, content_type="application/apply-patch+yaml")
+
+
+def take(cluster, items):
+    """Apply objects as Flux would, without its controllers: none of their fields may have another value."""
+    for item in items:
+        _patch(cluster, item, item, force=False)
+
+
 def release(cluster, items):
     """Have Flux's field manager own nothing of these objects any more, as if it had never applied them. Its labels go, too."""
     for item in items:
         meta = item["metadata"]
         bare = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": {key: meta[key] for key in ("name", "namespace") if key in meta}}
         if cluster.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace")):
-            path = cluster.resource(item["apiVersion"], item["kind"]).path(meta.get("namespace"), meta["name"])
-            cluster.request("PATCH", path, body=bare, query={"fieldManager": FLUX, "force": "true"}, content_type="application/apply-patch+yaml")
+            _patch(cluster, item, bare, force=True)

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api
-from ansible_collections.federated.flower.tests.integration.scenarios.flux import bare, reconcile
+from ansible_collections.federated.flower.tests.integration.scenarios.flux import release, take
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -282,10 +282,10 @@ def test_what_delivers_to_the_sites_may_come_from_a_repository(fleet, tmp_path):
     run = fleet.play("render", "--check", *place, "--limit", "hub,site-a", rc=2)
     assert "nothing was rendered for site-b" in run.messages(failed=True)
     assert (tmp_path / "hub" / "flower.yaml").read_bytes() == written
-    reconcile(fleet.hub, objects, force=False)
+    take(fleet.hub, objects)
     assert set(fleet.play("site").changed.values()) == {0}
     assert set(fleet.play("render", "--check", *place).changed.values()) == {0}
-    reconcile(fleet.hub, map(bare, objects))
+    release(fleet.hub, objects)
 
 
 def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
