@@ -35,8 +35,8 @@ class ActionModule(ActionBase):
             # Not in a template: each host has a process of its own, which would compile it again.
             variables = task_vars or {}
             registered = variables.get(params["registered"], {"skipped": True})
-            if registered.get("skipped"):
-                return result | {"failed": True, "msg": _SKIPPED}
+            if "sites" not in registered and (registered.get("skipped") or registered.get("failed")):
+                return result | {"failed": True, "msg": _SKIPPED if registered.get("skipped") else str(registered.get("msg"))}
             own = registered.get("sites", {}).get(variables["inventory_hostname"], [])
             found = own if isinstance(own, list) else [own]
         found = to_json_data(found)

@@ -19,20 +19,20 @@ def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(map(conversion.with_texts, federation_resource.from_federation(resource)))
 
 
-def _from_helm_values(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    from ansible_collections.federated.flower.plugins.plugin_utils.migration import conversion, helm_table, helm_values
+def _from_helm_values(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    from ansible_collections.federated.flower.plugins.plugin_utils.migration import conversion, helm_values
 
-    return conversion.with_texts(helm_values.convert(getattr(helm_table, table), values))
+    return conversion.with_texts(helm_values.convert(chart, values))
 
 
 def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables out of the values of a SuperLink, and their texts."""
-    return _from_helm_values("SUPERLINK", values)
+    return _from_helm_values("superlink", values)
 
 
 def from_helm_supernode_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables out of the values of SuperNodes, and their texts."""
-    return _from_helm_values("SUPERNODE", values)
+    return _from_helm_values("supernode", values)
 
 
 class FilterModule(Filters):

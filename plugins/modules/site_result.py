@@ -21,7 +21,7 @@ options:
   registered:
     description:
       - Name of the variable in which that task registered its result. A host that is not in its C(sites) has nothing to do.
-      - The module fails if that task was skipped.
+      - The module fails if that task was skipped, or failed without results.
       - Either O(registered) or O(results) is required.
     type: str
   results:

@@ -24,18 +24,19 @@ PLAY = """
             a: {changed: true, msg: "{% raw %}a: {{ 1 + 1 }} objects{% endraw %}", objects: [{name: x}]}
             b: {failed: true, msg: "b: refused"}
             c: [{changed: true, msg: first}, {changed: false, msg: "c: last"}]
+        broken: {failed: true, msg: the hub does not answer}
     - ansible.builtin.command: never
       run_once: true
       when: false
       register: skipped
     - federated.flower.site_result:
         registered: done
-      ignore_errors: true
+      ignore_errors: true  # the next task shows that it failed for b
       register: own
     - ansible.builtin.debug:
         msg: "{{ inventory_hostname }} own={{ own.msg }} failed={{ own is failed }} changed={{ own is changed }}"
     - federated.flower.site_result:
-        registered: "{{ 'skipped' if inventory_hostname == 'a' else omit }}"
+        registered: "{{ {'a': 'skipped', 'b': 'broken'}[inventory_hostname] | default(omit) }}"
 """
 
 
@@ -51,4 +52,5 @@ def test_each_host_has_its_own_result(tmp_path: Path) -> None:
         "d": "nothing to do failed=False changed=False",
     }
     assert run.returncode == 2 and "a condition of this role or task is false for the first host" in output
+    assert "the hub does not answer" in output
     assert "one of the following is required: registered, results" in output

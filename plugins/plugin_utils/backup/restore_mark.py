@@ -99,7 +99,7 @@ def marked(hub: Cluster, namespace: str, federation: str, archive: str) -> Itera
     if read(hub, namespace) is None:
         mark = Mark(archive, datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"))
         data = {_KEY: json.dumps(dataclasses.asdict(mark), sort_keys=True, indent=1)}
-        created = config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component="restore")
-        write(hub, {**created, **(hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace) or {}), "data": data})
+        empty = config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component="restore")
+        write(hub, {**empty, **(hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace) or {}), "data": data})
     yield
     remove(hub, namespace, RESTORE_CONFIG, federation)

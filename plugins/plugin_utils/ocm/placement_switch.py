@@ -28,7 +28,7 @@ Live = Mapping[str, Any]
 # How long a Placement may take to select its clusters.
 SECONDS = 60.0
 # A Placement does not say which of its generations its decisions are of, and OCM's add-on manager sees them somewhat later than others.
-_STABLE = 5.0
+_STABLE_SECONDS = 5.0
 # Clusters whose reasons are in the message; those of the others are the same, as a rule.
 _SHOWN = 5
 
@@ -138,14 +138,14 @@ class Handover:
         Raises:
             ClusterError: it has not.
         """
-        clock, calm = Clock(seconds), Clock(_STABLE)
+        clock, calm = Clock(seconds), Clock(_STABLE_SECONDS)
         while self.sites:
             slices = hub_reader.slices(self.hub, *self._place)
             missing = lost(self._addons, self._managed, slices)
             if not missing and not calm.tick():
                 return
             if missing:
-                calm = Clock(_STABLE)
+                calm = Clock(_STABLE_SECONDS)
                 if not clock.tick():
                     raise ClusterError(self._refusal(missing, slices, seconds))
 

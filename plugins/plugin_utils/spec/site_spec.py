@@ -127,14 +127,10 @@ SHARED = tuple(one.name for one in fields(PoolSpec) if one.name not in OWN)
 
 
 def uses_placeholder(node_config: Mapping[str, Any] | None, placeholder: str) -> bool:
-    """Return whether any value holds a placeholder, given as C({NAME}); never raises."""
-    if not isinstance(node_config, Mapping):
-        return False
-    for value in node_config.values():
-        text = value.get("string") if isinstance(value, Mapping) else value
-        if isinstance(text, str) and placeholder in text:
-            return True
-    return False
+    """Whether any value holds a placeholder, given as C({NAME}). Never raises: what was given is checked elsewhere."""
+    given = node_config.values() if isinstance(node_config, Mapping) else ()
+    strings = (value.get("string") if isinstance(value, Mapping) else value for value in given)
+    return any(isinstance(one, str) and placeholder in one for one in strings)
 
 
 def merge_node_config(site: Mapping[str, Any] | None, pool: Mapping[str, Any] | None, mode: str) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Hub(Cluster):
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement_switch, "_STABLE", 0.0)
+    monkeypatch.setattr(placement_switch, "_STABLE_SECONDS", 0.0)
 
 
 def test_the_placement_comes_before_the_add_on_that_refers_to_it(parsed_addon):
