@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from ..base import formats, object_names
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
 from ..base.problems import require
-from ..base.values import Object
+from ..base.values import Object, on_first_use
 from ..checks import dataset_checks
 from ..pki import certificates, keypairs, library
 from ..rotation.authority import trust_bundle
@@ -50,7 +49,7 @@ class Backend(SiteBackend):
         self._extra: dict[str, list[str]] = {}
         self._lacks = False
 
-    @cached_property
+    @on_first_use
     def keeper(self) -> Keeper:
         """The site's bundle."""
         return Keeper.of(self.run, self.cluster, self.site)

@@ -21,13 +21,13 @@ import hashlib
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.names import PUBLIC_KEYS
 from ..base.plain_data import digest
+from ..base.values import on_first_use
 from ..kube.client import Cluster
 from ..pki import certificates, signatures
 from ..rotation import clients
@@ -89,7 +89,7 @@ class Keeper:
         ledger = Ledger(hub, site.hub_namespace, site.federation, check=run.check)
         return cls(site.name, ledger, ClientStore(hub, site.hub_namespace, ledger, note=note, check=run.check), check=run.check)
 
-    @cached_property
+    @on_first_use
     def state(self) -> State:
         """What the hub knows; empty before the first version."""
         return self.ledger.read_bundle(self.site)

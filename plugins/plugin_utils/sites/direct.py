@@ -10,7 +10,6 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from ..apply.engine import apply_objects
@@ -22,7 +21,7 @@ from ..base.labels import POOL_LABEL, query, selector
 from ..base.object_names import SUPERNODE, TUNNEL_CONFIG
 from ..base.platforms import AUTO
 from ..base.problems import require
-from ..base.values import Object
+from ..base.values import Object, on_first_use
 from ..checks import pod_needs
 from ..kube import cluster_platform, pod_health, stuck_pods
 from ..kube.api_errors import Conflict
@@ -61,7 +60,7 @@ class Backend(SiteBackend):
         self._moved = False
         self._pods = proof.pods_query(site.federation, supernode.NAME)
 
-    @cached_property
+    @on_first_use
     def cluster(self) -> Cluster:
         """The connection to the site's own API server, which is opened on first use."""
         cluster = self.run.connect(self.site.name)
@@ -82,11 +81,11 @@ class Backend(SiteBackend):
         labels = query(selector(self.site.federation, "supernode"))
         return supernode.numbers(self.cluster.list("apps/v1", "StatefulSet", self.site.namespace, labels=labels))
 
-    @cached_property
+    @on_first_use
     def _nodes(self) -> list[Object]:
         return self.cluster.list("v1", "Node")
 
-    @cached_property
+    @on_first_use
     def _away(self) -> dict[str, list[str]]:
         """DaemonSet pool -> names of its nodes that are not ready. Nothing waits for pods there."""
         return away(self.site.spec, self._nodes) if self.site.spec.needs_nodes and not self.run.rendering else {}

@@ -13,14 +13,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..apply.results import Result
 from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.object_names import SiteAccess
-from ..base.values import Object
+from ..base.values import Object, on_first_use
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
 
@@ -258,7 +257,7 @@ class SiteBackend(ABC):
     def __init__(self, run: Run, site: Site) -> None:
         self.run, self.site = run, site
 
-    @cached_property
+    @on_first_use
     def cluster(self) -> Cluster:
         """The connection to the API server by which the site is reached, which is opened on first use: that of the hub unless it is overridden."""
         return self.run.connect(self.site.hub)

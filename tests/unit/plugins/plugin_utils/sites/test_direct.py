@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +22,29 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import dire
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Site
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.apply.test_live_objects import live
+
+
+@pytest.mark.parametrize("slow", ["login", "answer"])
+def test_a_slow_site_does_not_delay_another(parsed_site, slow):
+    """Neither while its login program runs, nor while its API server does not answer."""
+    released = threading.Event()
+
+    def block(name: str, where: str) -> None:
+        if (name, where) == ("site-a", slow):
+            assert released.wait(10), "site-b waits for site-a"
+
+    def connect(name: str) -> Any:
+        block(name, "login")
+        return SimpleNamespace(list=lambda *_kind: block(name, "answer") or [])
+
+    def nodes(name: str) -> Any:
+        found = direct.Backend(SimpleNamespace(connect=connect), Site(name, parsed_site(), access_of({})))._nodes
+        if name == "site-b":
+            released.set()
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(nodes, ["site-a", "site-b"])) == [[], []]
 
 
 class Secrets:
