@@ -6,32 +6,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 Object = dict[str, Any]
-_Value = TypeVar("_Value")
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
-
-
-class on_first_use(Generic[_Value]):  # noqa: N801  # a decorator, as property
-    """A property that is computed when it is first read, once for each object.
-
-    For objects that belong to one thread at a time. C(functools.cached_property) of Python 3.11 holds one lock for all objects of a class while it
-    computes (Python documentation, «functools», changed in version 3.12): a site that does not answer would delay all others.
-    """
-
-    def __init__(self, function: Callable[[Any], _Value]) -> None:
-        self._function = function
-        self.__doc__ = function.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> _Value:
-        value = vars(instance)[self._name] = self._function(instance)
-        return value
 
 
 def compact(mapping: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ..base import formats, object_names
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
 from ..base.problems import require
-from ..base.values import Object, on_first_use
+from ..base.values import Object
 from ..checks import dataset_checks
 from ..pki import certificates, keypairs, library
 from ..rotation.authority import trust_bundle
@@ -30,7 +30,7 @@ from . import workloads
 from .bundle_draft import Draft
 from .bundle_keeper import BundleChange, Keeper
 from .key_sources import wanted
-from .site import Facts, KeyResult, PreflightResult, Restart, Run, Site, SiteBackend, StepResult
+from .site import Facts, KeyResult, PreflightResult, Restart, Run, Site, SiteBackend, StepResult, on_first_use
 
 _NO_ACCESS = "the control node has no access to the site's cluster"
 _SHOWN = ", and everyone who gets the bundle can read it. Ask the site to put it into its own Secret, and refer to that with valueFrom.secretKeyRef."

@@ -27,7 +27,6 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.names import PUBLIC_KEYS
 from ..base.plain_data import digest
-from ..base.values import on_first_use
 from ..kube.client import Cluster
 from ..pki import certificates, signatures
 from ..rotation import clients
@@ -37,7 +36,7 @@ from ..site_keys.reply import Reply
 from ..state.ledger import Ledger
 from . import bundle_files, bundle_texts
 from .bundle_draft import Draft
-from .site import Facts, Run, Site
+from .site import Facts, Run, Site, on_first_use
 
 # Versions that a reply may answer, if their job was asked the same as the present one.
 _REMEMBERED = 8

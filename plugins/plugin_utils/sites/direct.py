@@ -21,7 +21,7 @@ from ..base.labels import POOL_LABEL, query, selector
 from ..base.object_names import SUPERNODE, TUNNEL_CONFIG
 from ..base.platforms import AUTO
 from ..base.problems import require
-from ..base.values import Object, on_first_use
+from ..base.values import Object
 from ..checks import pod_needs
 from ..kube import cluster_platform, pod_health, stuck_pods
 from ..kube.api_errors import Conflict
@@ -45,6 +45,7 @@ from .site import (
     Site,
     SiteBackend,
     StepResult,
+    on_first_use,
     unexpected,
 )
 

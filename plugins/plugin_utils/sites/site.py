@@ -13,19 +13,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..apply.results import Result
 from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.object_names import SiteAccess
-from ..base.values import Object, on_first_use
+from ..base.values import Object
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
 
 if TYPE_CHECKING:
     from ..rotation.site_proof import Proof
     from ..state.site_indexes import Files
+
+_Value = TypeVar("_Value")
 
 Facts = dict[str, Any]
 
@@ -243,6 +245,25 @@ class Restart:
     mark: str
     gate: Callable[[], None]
     online: Callable[[str], None]
+
+
+class on_first_use(Generic[_Value]):  # noqa: N801  # a decorator, as property
+    """A property that is computed when it is first read, once for each object.
+
+    For objects that belong to one thread at a time. C(functools.cached_property) of Python 3.11 holds one lock for all objects of a class while it
+    computes (Python documentation, «functools», changed in version 3.12): a site that does not answer would delay all others.
+    """
+
+    def __init__(self, function: Callable[[Any], _Value]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> _Value:
+        value = vars(instance)[self._name] = self._function(instance)
+        return value
 
 
 class SiteBackend(ABC):
