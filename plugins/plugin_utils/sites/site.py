@@ -247,7 +247,7 @@ class Restart:
     online: Callable[[str], None]
 
 
-class on_first_use(Generic[_Value]):  # noqa: N801  # a decorator, as property
+class on_first_use(Generic[_Value]):
     """A property that is computed when it is first read, once for each object.
 
     For objects that belong to one thread at a time. C(functools.cached_property) of Python 3.11 holds one lock for all objects of a class while it

@@ -25,7 +25,7 @@ LAST = "federated.flower.teardown -e flower_teardown=true"
 
 #: Reason -> parts of commands that are not run.
 NOT_RUN = {
-    "it installs something, or makes images": ("make demo", "python3 -m venv", "pip install", "ansible-galaxy ", "age-keygen", "podman ", "cd ~/.ansible", "cp -r ~/.ansible"),
+    "it installs something, or makes images": ("make demo", "python3 -m venv", "pip install", "ansible-galaxy ", "age-keygen", "podman ", " ~/.ansible"),
     "the test sets these variables": ("export ",),
     "another page has the same": (
         "inventories/demo federated.flower.run -e flower_app=$PWD/examples/quickstart",  # guide_run
