@@ -47,22 +47,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NOTES_MESSAGE = False  # a file on the control node does not change the fleet, and a restore notes what it does
-    ARGS = {
-        "state": {"type": "str", "choices": [PRESENT, RESTORED], "default": PRESENT},
-        "ca_namespace": {"type": "str", "required": True},
-        "identity": {"type": "str", "no_log": True},
-        # present
-        "namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "directory": {"type": "path"},
-        "recipients": {"type": "list", "elements": "str", "no_log": False},
-        "keep": {"type": "int"},
-        "hosts": {"type": "list", "elements": "str", "default": []},
-        # restored
-        "archive": {"type": "path"},
-        "sha256": {"type": "str", "default": ""},
-        "wait_timeout": {"type": "int"},
-    }
     SPEC = {
         "required_if": [
             ("state", PRESENT, ["directory", "recipients"]),

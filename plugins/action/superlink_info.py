@@ -46,18 +46,6 @@ _PODS = "app.kubernetes.io/name in (superlink,serverapp)"
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "hub": {"type": "str"},
-        "namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "timeout": {"type": "int", "default": 10},
-        "wait_timeout": {"type": "int", "default": 0},
-        "skupper": {"type": "bool", "default": False},
-        "outputs": {"type": "bool", "default": False},
-        "curves": {"type": "int", "default": 0},
-        "all_runs": {"type": "bool", "default": False},
-    }
-
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read ledger, certificate, pods and Flower's own lists."""
         result: dict[str, Any] = {

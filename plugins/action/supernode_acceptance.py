@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUNDLE, SUPERLINK, SUPERLINK_POD
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import acceptance
@@ -27,14 +27,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state.records imp
 
 class ActionModule(FleetAction):
     """See the module's documentation."""
-
-    ARGS = {
-        **OPTIONS,
-        "round_trip": {"type": "float", "default": 500},
-        "upload": {"type": "float", "default": 8},
-        "idle": {"type": "float", "default": 0},
-        "joining": {"type": "bool", "default": False},
-    }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """A site that is down is not accepted, which is a valid result."""

@@ -29,19 +29,6 @@ SUPERLINK = "superlink"  # its StatefulSet
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "sites": {"type": "raw", "required": True},
-        "inventory": {"type": "list", "elements": "str"},
-        "max": {"type": "int"},
-        "validate": {"type": "bool", "default": False},
-        "hub_left_out": {"type": "bool", "default": False},
-        "removed": {"type": "list", "elements": "str"},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
-
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Unregister first, forget afterwards, so that an interrupted run can be repeated. A site that fails keeps its record."""
         try:
