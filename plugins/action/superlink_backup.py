@@ -94,9 +94,9 @@ class ActionModule(ClusterAction):
                 words.append("decrypted and read it completely")
             # For the metric and the alert: last, when there is a backup.
             ledger = Ledger(hub, namespace, federation)
-            known = {*(ledger.read_backup().get("keys") or []), *keys}
+            known = {*(ledger.read(BACKUP).get("keys") or []), *keys}
             facts = {"at": about.at, "archive": path.name, "bytes": path.stat().st_size, "opened": identity is not None, "keys": sorted(known)}
-            ledger.note_backup(facts)
+            ledger.change(BACKUP, lambda _old: facts)
             if lost := sorted(known - {*keys}):
                 raise ClusterError(
                     f"wrote {path}, which lacks {', '.join(lost)}: these Secrets with keys of certificate authorities are not in namespace {place} any more, "

@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import work
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, network, rotation_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.state import lease_object, site_indexes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.hub_lease import Lease
-from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import BACKUP, DATASETS, Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
 
 _PODS = "app.kubernetes.io/name in (superlink,serverapp)"
@@ -74,7 +74,7 @@ class ActionModule(ClusterAction):
                     result["unknown_nodes"] = [] if result["insecure"] else unknown_nodes(result["sites"], result["nodes"])
                     result["trouble"] = result["trouble"] or Gateway(hub, namespace).refusal()
                     _add_curves(cli, result["runs"], params["curves"])
-                    noted = ledger.read_backup()
+                    noted = ledger.read(BACKUP)
                     result["backup"] = {name: noted[name] for name in ("at", "archive", "bytes") if name in noted}
                     if params["outputs"]:
                         result["outputs"] = outputs_reader.facts(cli)
@@ -137,7 +137,7 @@ def _sites(ledger: Ledger) -> tuple[int, dict[str, Any]]:
     """The number of partitions, and what the ledger has of each site."""
     book = ledger.read_book()
     found, unreadable = ledger.read_sites()
-    index = ledger.read_datasets()
+    index = ledger.read(DATASETS)
     shown = ("pool", "name", "node_id", "dead", "leaving")
     return book["partitions"], {
         site: {

@@ -78,8 +78,8 @@ def _shown(result: dict[str, Any]) -> dict[str, Any]:
 class ClusterAction(ActionBase):
     """An action on one or more clusters.
 
-    Subclasses give C(execute), and C(SPEC) for required_if and the like; C(ARGS), an argument spec without the auth options, is what
-    the documentation of the module says. An error that names a cluster becomes a failed result whose message starts with the inventory host.
+    Subclasses give C(execute), and C(SPEC) for required_if and the like. C(ARGS) are the options that the documentation of their module has, without
+    those of C(AUTH). An error that names a cluster becomes a failed result whose message starts with the inventory host.
 
     The objects of a result or of a failed apply that changed are recorded for the audit trail; other changes of a subclass are
     recorded with C(note). A change without a note is recorded with the message of the result. See C(audit_record.py).
@@ -116,9 +116,9 @@ class ClusterAction(ActionBase):
     params: dict[str, Any]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Take the options of the module; what an action has loaded by now stays until the end.
+        """Take the options of the module. What an action has loaded by now stays until the end.
 
-        Without C(gc.freeze), the garbage collector of every fork walks through all of it: 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
+        Otherwise the garbage collector of every fork walks through all of it: 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
         """
         super().__init_subclass__(**options)
         if "ARGS" not in vars(cls) and cls.__module__.startswith(_ACTIONS):
