@@ -18,28 +18,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.marks import owne
 class ActionModule(ClusterAction):
     """The action plugin C(federated.flower.apply)."""
 
-    ARGS = {
-        "objects": {"type": "list", "elements": "dict", "required": True},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "applyset": {"type": "str"},
-        "applyset_namespace": {"type": "str"},
-        "unrecorded_kinds": {"type": "list", "elements": "str", "default": []},
-        "prune": {"type": "bool"},
-        "wait": {"type": "bool", "default": False},
-        "wait_timeout": {"type": "int", "default": 300},
-        "return_applied": {"type": "bool", "default": False},
-        "refresh_pods": {"type": "str"},
-        "owner": {
-            "type": "dict",
-            "options": {
-                "federation": {"type": "str", "required": True},
-                "site": {"type": "str", "default": ""},
-                "hub": {"type": "str", "default": ""},
-            },
-        },
-        "part": {"type": "str", "choices": [owners.PART_HUB, owners.PART_SITE]},
-        "claim": {"type": "bool", "default": False},
-    }
     SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",), "owner": ("applyset",)}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

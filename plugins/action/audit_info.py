@@ -26,14 +26,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     HUB_BY_GROUP = True
-    ARGS = {
-        "hub": {"type": "str"},
-        "hub_namespace": {"type": "str"},
-        "file": {"type": "path"},
-        "anchors": {"type": "list", "elements": "str", "default": []},
-        "last": {"type": "int", "default": 0},
-        "export": {"type": "bool", "default": False},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read, verify, show."""

@@ -26,15 +26,6 @@ _LARGEST = 4 * 1024 * 1024  # a ConfigMap has up to 1 MiB, and may be indented
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "file": {"type": "path", "required": True},
-        "fingerprint": {"type": "str", "default": ""},
-        "sites": {"type": "list", "elements": "str", "required": True},
-    }
-
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Check everything, then keep the reply at the hub: the step that deploys the site goes on from there."""
         library.require()

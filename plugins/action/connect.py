@@ -46,15 +46,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NOTES_MESSAGE = False  # nothing of the fleet is changed
-    ARGS = {
-        "namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "name": {"type": "str", "required": True},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "port": {"type": "int", "default": SUPERLINK_PORT},
-        "ca": {"type": "path"},
-        "home": {"type": "path"},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Compare what both files should have with what they have, refuse to replace what is not ours, and write."""

@@ -16,7 +16,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NEEDS_LEASE = False
-    ARGS = {"state": {"type": "str", "choices": ["taken", "returned"], "default": "taken"}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """A lease does not count as a change: a playbook that has nothing to change reports none."""

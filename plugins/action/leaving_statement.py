@@ -22,14 +22,6 @@ class ActionModule(ClusterAction):
     NOTES_MESSAGE = False  # a file on the control node does not change the fleet
     NEEDS_LEASE = False  # nothing in a cluster is changed
     HUB_BY_GROUP = True
-    ARGS = {
-        "hub": {"type": "str"},
-        "hub_namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "site": {"type": "str"},
-        "directory": {"type": "path"},
-        "file": {"type": "path"},
-    }
     SPEC = {
         "required_one_of": [("site", "file")],
         "mutually_exclusive": [("site", "file"), ("directory", "file")],

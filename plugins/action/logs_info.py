@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_reader import FleetReader
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import without_vaulted
@@ -22,18 +21,6 @@ _API_SECONDS = 10
 
 class ActionModule(FleetReader):
     """See the module's documentation."""
-
-    ARGS = {
-        **OPTIONS,
-        "hub": {"type": "bool", "default": True},
-        "lines": {"type": "int", "default": 20},
-        "since": {"type": "str"},
-        "grep": {"type": "str"},
-        "run_id": {"type": "str"},
-        "previous": {"type": "bool", "default": False},
-        "follow": {"type": "int", "default": 0},
-        "show": {"type": "bool", "default": False},
-    }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Read all clusters at the same time, show the lines in the order of time, and then new ones."""

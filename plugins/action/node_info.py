@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import devices
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
@@ -19,11 +19,6 @@ class ActionModule(FleetAction):
     """See the module's documentation."""
 
     NEEDS_LEASE = False
-    ARGS = {
-        **OPTIONS,
-        "labels": {"type": "list", "elements": "str", "default": list(devices.LABELS)},
-        "timeout": {"type": "int", "default": 10},
-    }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """One list of nodes for each site. A site that only a hub reaches has no nodes here; its inventory plugin reads what the hub knows."""

@@ -46,16 +46,6 @@ class ActionModule(RoleAction):
     """See the module's documentation."""
 
     role = "ocm_addon"
-    ARGS = {
-        "spec": {"type": "dict", "required": True},
-        "state": {"type": "str", "choices": [ABSENT, CHECKED, CLEANED, POLICY, PRESENT], "default": PRESENT},
-        "claim": {"type": "bool", "default": False},
-        "sites": {"type": "list", "elements": "str", "default": []},
-        "forget": {"type": "raw"},
-        "former": {"type": "raw"},
-        "max": {"type": "int"},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
 
     def arguments(self) -> dict[str, Any]:
         """See C(RoleAction); C(sites) are those of the inventory."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import AUTO, OPENSHIFT, PLATFORMS
+from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import OPENSHIFT
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
@@ -19,13 +19,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NEEDS_LEASE = False
-    ARGS = {
-        "names": {"type": "list", "elements": "str", "default": []},
-        "site_names": {"type": "list", "elements": "str", "default": []},
-        "federation": {"type": "str", "default": "flower"},
-        "platform": {"type": "str", "choices": list(PLATFORMS), "default": AUTO},
-        "wait_timeout": {"type": "int", "default": 60},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Request what is missing. In check mode nothing is sent: OpenShift has no dry run of a request."""

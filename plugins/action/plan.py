@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state import plan
 
 _SHOWN = 20  # differences in a message
 _AGAIN = "Nothing was changed. Make a new plan with federated.flower.plan"
-WRITTEN, COMPARED, RENDERED = "written", "compared", "rendered"
+WRITTEN, RENDERED = "written", "rendered"
 # A rendered file, and what is said of a value that looks like a secret in one.
 FILE = "flower.yaml"
 _SECRET = ", and everyone with access to the repository can read it. Put it into a Secret, and refer to it with valueFrom.secretKeyRef."
@@ -36,17 +36,6 @@ class ActionModule(ClusterAction):
 
     NOTES_MESSAGE = False  # a file on the control node does not change the fleet
     AUTH = {}
-    ARGS = {
-        "state": {"type": "str", "choices": [WRITTEN, COMPARED, RENDERED], "required": True},
-        "path": {"type": "path"},
-        "sha256": {"type": "str"},
-        "directory": {"type": "path"},
-        "hosts": {"type": "list", "elements": "str"},
-        "ocm_sites": {"type": "list", "elements": "str", "default": []},
-        "hub": {"type": "str", "required": True},
-        "namespace": {"type": "str"},
-        "federation": {"type": "str"},
-    }
     SPEC = {"required_if": [("state", RENDERED, ["directory", "hosts"])]}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

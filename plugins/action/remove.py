@@ -16,17 +16,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import remo
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "namespace": {"type": "str", "required": True},
-        "federation": {"type": "str", "default": "flower"},
-        "credentials": {"type": "bool", "default": False},
-        "volumes": {"type": "bool", "default": False},
-        "ca_namespace": {"type": "str", "default": ""},
-        "skupper": {"type": "bool", "default": False},
-        "claim": {"type": "bool", "default": False},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
-
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See C(sites/removing.py)."""
         seconds = params.pop("wait_timeout")

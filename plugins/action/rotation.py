@@ -54,7 +54,6 @@ SUPERNODE_KEYS = "supernode_keys"
 class ActionModule(SiteCheck, SiteDeployment):
     """See the module's documentation. It is also the C(Sites) of C(rotation_run)."""
 
-    ARGS = {"state": {"type": "str", "choices": [DUE, ROTATED], "default": ROTATED}}
     #: None without a hub.
     _rotation: Rotation | None = None
 

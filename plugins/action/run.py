@@ -47,25 +47,6 @@ class ActionModule(ClusterAction):
 
     MUST_RECORD = False  # data scientists may not write the audit trail
     NOTES_MESSAGE = False  # Flower lists the runs
-    ARGS = {
-        "app": {"type": "path"},
-        "run_id": {"type": "str"},
-        "run_config": {"type": "dict", "default": {}},
-        "datasets": {"type": "list", "elements": "str", "default": []},
-        "packages_check": {"type": "bool", "default": True},
-        "regions": {"type": "list", "elements": "str", "default": []},
-        "regions_wait": {"type": "int", "default": 0},
-        "resume": {"type": "str"},
-        "inputs": {"type": "path"},
-        "namespace": {"type": "str"},
-        "wait": {"type": "bool", "default": True},
-        "wait_timeout": {"type": "int", "default": 3600},
-        "log_lines": {"type": "int", "default": 50},
-        "quiet": {"type": "bool", "default": False},
-        "interval": {"type": "int", "default": 30},
-        "outputs_directory": {"type": "path"},
-        "outputs_min_free": {"type": "str"},
-    }
     SPEC = {
         "required_one_of": [("app", "run_id")],
         "mutually_exclusive": [("app", "run_id"), ("run_config", "run_id"), ("resume", "run_id"), ("inputs", "run_id")],

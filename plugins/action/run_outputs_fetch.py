@@ -19,11 +19,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     MUST_RECORD = False  # data scientists may not write the audit trail
-    ARGS = {
-        "namespace": {"type": "str"},
-        "run_ids": {"type": "list", "elements": "str", "required": True},
-        "directory": {"type": "path", "required": True},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """One run after the other, also after one that has no outputs; those that were fetched before one that fails stay."""

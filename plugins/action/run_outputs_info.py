@@ -24,12 +24,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_re
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "namespace": {"type": "str"},
-        "run_ids": {"type": "list", "elements": "str", "default": []},
-        "files": {"type": "bool", "default": False},
-    }
-
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read, join, show."""
         wanted = runs.ids(params["run_ids"])

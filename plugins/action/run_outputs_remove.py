@@ -20,13 +20,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     MUST_RECORD = False  # data scientists may not write the audit trail
-    ARGS = {
-        "namespace": {"type": "str"},
-        "run_ids": {"type": "list", "elements": "str"},
-        "inputs": {"type": "list", "elements": "str"},
-        "keep": {"type": "int"},
-        "older_than": {"type": "str"},
-    }
     SPEC = {
         "required_one_of": [("run_ids", "inputs", "keep", "older_than")],
         "mutually_exclusive": [

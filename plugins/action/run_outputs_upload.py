@@ -25,10 +25,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     MUST_RECORD = False  # data scientists may not write the audit trail
-    ARGS = {
-        "namespace": {"type": "str"},
-        "run_ids": {"type": "list", "elements": "str", "default": []},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """One run after the other, also after one that fails; those that are there completely are not looked at unless they are named."""

@@ -48,22 +48,6 @@ _NO_SETTINGS = {**schedules.DEFAULTS, "cron": "", **dict.fromkeys(_APP, "")}
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "name": {"type": "str", "default": ""},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "app": {"type": "path"},
-        "run_config": {"type": "dict"},
-        "cron": {"type": "str"},
-        "timezone": {"type": "str"},
-        "suspend": {"type": "bool"},
-        "overlap": {"type": "str"},
-        "min_supernodes": {"type": "int"},
-        "timeout": {"type": "int"},
-        "ignore_maintenance": {"type": "bool", "default": False},
-    }
-
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Create, change or remove a schedule; list all."""
         name, result = params["name"], {"changed": False, "msg": ""}

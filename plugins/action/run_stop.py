@@ -17,10 +17,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NOTES_MESSAGE = False  # Flower lists the runs
-    ARGS = {
-        "namespace": {"type": "str"},
-        "run_ids": {"type": "list", "elements": "str", "required": True},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Stop those that are active, and report the others; nothing is stopped while one of them is not known."""

@@ -19,22 +19,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metr
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "namespace": {"type": "str"},
-        "run_ids": {"type": "list", "elements": "str", "default": []},
-        "status": {
-            "type": "list",
-            "elements": "str",
-            "default": [],
-            "choices": [*run_table.STATUSES, *run_table.GROUPS],
-        },
-        "app": {"type": "str"},
-        "since": {"type": "str"},
-        "limit": {"type": "int", "default": 0},
-        "logs": {"type": "bool", "default": False},
-        "log_lines": {"type": "int", "default": 50},
-    }
-
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read, choose, show."""
         choose = run_table.chooser(params, datetime.datetime.now(datetime.timezone.utc))

@@ -18,16 +18,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state import acce
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "site": {"type": "str"},
-        "sites": {"type": "list", "elements": "str"},
-        "state": {"type": "str", "choices": [access_records.DENIED, access_records.ADMITTED], "required": True},
-        "reason": {"type": "str", "default": ""},
-        "holder": {"type": "str", "default": ""},
-    }
     SPEC = {"mutually_exclusive": [("site", "sites")]}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

@@ -9,20 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_link import SkupperLink
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_listener import (
-    CONNECTOR,
-    LISTENER,
-    SkupperListener,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotation import BEGIN, FINISH
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_site import (
-    ABSENT,
-    CHECKED,
-    PRESENT,
-    UNINSTALLED,
-    SkupperSite,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import rotation_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_listener import LISTENER, SkupperListener
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_site import SkupperSite
 
 SITE, LINK = "site", "link"
 PARTS = (SITE, LINK, LISTENER)
@@ -31,30 +19,6 @@ PARTS = (SITE, LINK, LISTENER)
 class ActionModule(SkupperSite, SkupperLink, SkupperListener):
     """See the module's documentation."""
 
-    ARGS = {
-        "part": {"type": "str", "choices": list(PARTS), "required": True},
-        "spec": {"type": "dict", "required": True},
-        "state": {"type": "str", "choices": [ABSENT, CHECKED, PRESENT, UNINSTALLED], "default": PRESENT},
-        "wait": {"type": "bool", "default": True},
-        "wait_timeout": {"type": "int", "default": 300},
-        # site
-        "upgrade": {"type": "bool", "default": False},
-        # listener
-        "side": {"type": "str", "choices": [LISTENER, CONNECTOR]},
-        # link
-        "hub": {"type": "str"},
-        "hub_namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "renew": {"type": "bool", "default": False},
-        "step": {"type": "str", "choices": [BEGIN, FINISH]},
-        "rotate": {"type": "str", "default": rotation_plan.DUE, "choices": list(rotation_plan.CHOICES)},
-        "sites": {"type": "list", "elements": "str", "default": []},
-        "revoke": {"type": "str", "default": ""},
-        "reports": {"type": "list", "elements": "dict", "default": []},
-        "force": {"type": "bool", "default": False},
-        "warn_only": {"type": "bool", "default": False},
-        "renew_before": {"type": "str", "default": ""},
-    }
     SPEC = {"required_if": [("part", LISTENER, ["side"]), ("part", LINK, ["hub"])]}
 
     @property

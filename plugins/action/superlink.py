@@ -32,7 +32,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners, proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm_policies
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 
@@ -41,14 +40,6 @@ CHECKED, DESCRIBED, SERVICES, PRESENT = "checked", "described", "services", "pre
 
 class ActionModule(HubCheck, HubCertificates):
     """See the module's documentation."""
-
-    ARGS = {
-        "state": {"type": "str", "choices": [CHECKED, DESCRIBED, SERVICES, PRESENT], "default": PRESENT},
-        "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
-        "serves_later": {"type": "bool", "default": False},
-        "rights": {"type": "dict"},
-        "policy": {"type": "dict"},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Deploy the SuperLink, or the part of it that C(state) names."""

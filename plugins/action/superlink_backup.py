@@ -47,22 +47,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NOTES_MESSAGE = False  # a file on the control node does not change the fleet, and a restore notes what it does
-    ARGS = {
-        "state": {"type": "str", "choices": [PRESENT, RESTORED], "default": PRESENT},
-        "ca_namespace": {"type": "str", "required": True},
-        "identity": {"type": "str", "no_log": True},
-        # present
-        "namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "directory": {"type": "path"},
-        "recipients": {"type": "list", "elements": "str", "no_log": False},
-        "keep": {"type": "int"},
-        "hosts": {"type": "list", "elements": "str", "default": []},
-        # restored
-        "archive": {"type": "path"},
-        "sha256": {"type": "str", "default": ""},
-        "wait_timeout": {"type": "int"},
-    }
     SPEC = {
         "required_if": [
             ("state", PRESENT, ["directory", "recipients"]),
@@ -110,9 +94,9 @@ class ActionModule(ClusterAction):
                 words.append("decrypted and read it completely")
             # For the metric and the alert: last, when there is a backup.
             ledger = Ledger(hub, namespace, federation)
-            known = {*(ledger.read_backup().get("keys") or []), *keys}
+            known = {*(ledger.read(BACKUP).get("keys") or []), *keys}
             facts = {"at": about.at, "archive": path.name, "bytes": path.stat().st_size, "opened": identity is not None, "keys": sorted(known)}
-            ledger.note_backup(facts)
+            ledger.change(BACKUP, lambda _old: facts)
             if lost := sorted(known - {*keys}):
                 raise ClusterError(
                     f"wrote {path}, which lacks {', '.join(lost)}: these Secrets with keys of certificate authorities are not in namespace {place} any more, "

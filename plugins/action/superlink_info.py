@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import work
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, network, rotation_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.state import lease_object, site_indexes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.hub_lease import Lease
-from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import BACKUP, DATASETS, Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
 
 _PODS = "app.kubernetes.io/name in (superlink,serverapp)"
@@ -45,18 +45,6 @@ _PODS = "app.kubernetes.io/name in (superlink,serverapp)"
 
 class ActionModule(ClusterAction):
     """See the module's documentation."""
-
-    ARGS = {
-        "hub": {"type": "str"},
-        "namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "timeout": {"type": "int", "default": 10},
-        "wait_timeout": {"type": "int", "default": 0},
-        "skupper": {"type": "bool", "default": False},
-        "outputs": {"type": "bool", "default": False},
-        "curves": {"type": "int", "default": 0},
-        "all_runs": {"type": "bool", "default": False},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read ledger, certificate, pods and Flower's own lists."""
@@ -86,7 +74,7 @@ class ActionModule(ClusterAction):
                     result["unknown_nodes"] = [] if result["insecure"] else unknown_nodes(result["sites"], result["nodes"])
                     result["trouble"] = result["trouble"] or Gateway(hub, namespace).refusal()
                     _add_curves(cli, result["runs"], params["curves"])
-                    noted = ledger.read_backup()
+                    noted = ledger.read(BACKUP)
                     result["backup"] = {name: noted[name] for name in ("at", "archive", "bytes") if name in noted}
                     if params["outputs"]:
                         result["outputs"] = outputs_reader.facts(cli)
@@ -149,7 +137,7 @@ def _sites(ledger: Ledger) -> tuple[int, dict[str, Any]]:
     """The number of partitions, and what the ledger has of each site."""
     book = ledger.read_book()
     found, unreadable = ledger.read_sites()
-    index = ledger.read_datasets()
+    index = ledger.read(DATASETS)
     shown = ("pool", "name", "node_id", "dead", "leaving")
     return book["partitions"], {
         site: {

@@ -23,22 +23,6 @@ class ActionModule(FailoverAction):
         "present": FailoverAction.copy_once,
         "promoted": FailoverAction.promote,
     }
-    ARGS = {
-        "spec": {"type": "dict", "required": True},
-        "ca_namespace": {"type": "str", "required": True},
-        "accept_volumes": {"type": "bool", "default": False},
-        "wait_timeout": {"type": "int", "default": 300},
-        "hub": {"type": "str", "required": True},
-        "hub_described": {"type": "dict", "default": {}},
-        "state": {"type": "str", "choices": [*STATES], "default": "present"},
-        "seconds": {"type": "int", "default": 3600},
-        "interval": {"type": "float", "default": 120.0},
-        "delete_volumes": {"type": "bool", "default": False},
-        "plan": {"type": "dict"},
-        "confirmed": {"type": "bool", "default": False},
-        "hub_lost": {"type": "bool", "default": False},
-        "abandon_runs": {"type": "bool", "default": False},
-    }
     SPEC = {"required_if": [("state", "fenced", ["plan"]), ("state", "promoted", ["plan"])]}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_check import SiteCheck
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_steps import (
@@ -25,8 +24,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_object
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site, SiteBackend
 
-ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED, RESTARTED = STATES = ("absent", "checked", "described", "healed", "present", "pulled", "restarted")
-ALL, CLIENTAPP = "all", "clientapp"
+ABSENT, CHECKED, DESCRIBED, HEALED, PULLED, RESTARTED = "absent", "checked", "described", "healed", "pulled", "restarted"
+CLIENTAPP = "clientapp"
 # Each site says for itself whether its volumes may be deleted.
 VOLUMES = "flower_delete_volumes"
 
@@ -34,27 +33,6 @@ VOLUMES = "flower_delete_volumes"
 class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing, SiteRestart):
     """See the module's documentation."""
 
-    ARGS = {
-        **OPTIONS,
-        "state": {"type": "str", "choices": list(STATES), "default": PRESENT},
-        "part": {"type": "str", "choices": [ALL, CLIENTAPP], "default": ALL},
-        "before": {"type": "dict", "default": {}},
-        "image_seconds": {"type": "int", "default": 0},
-        "wait_timeout": {"type": "int"},
-        # checked
-        "hub_checked": {"type": "dict", "default": {}},
-        "ocm_checked": {"type": "dict", "default": {}},
-        # described
-        "rights": {"type": "dict", "default": {}},
-        "beside": {"type": "list", "elements": "dict", "default": []},
-        # healed
-        "restart": {"type": "bool", "default": False},
-        "all": {"type": "bool", "default": False},
-        "after": {"type": "int", "default": 180},
-        # restarted
-        "serverapp": {"type": "bool", "default": False},
-        "wait": {"type": "int", "default": 3600},
-    }
     SPEC = {"required_if": [("state", HEALED, ["wait_timeout"]), ("state", RESTARTED, ["wait_timeout"])]}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUNDLE, SUPERLINK, SUPERLINK_POD
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import acceptance
@@ -21,20 +21,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_connection
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Facts, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, site_indexes
-from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import ACCEPTANCE, Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.state.records import Record
 
 
 class ActionModule(FleetAction):
     """See the module's documentation."""
-
-    ARGS = {
-        **OPTIONS,
-        "round_trip": {"type": "float", "default": 500},
-        "upload": {"type": "float", "default": 8},
-        "idle": {"type": "float", "default": 0},
-        "joining": {"type": "bool", "default": False},
-    }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """A site that is down is not accepted, which is a valid result."""
@@ -72,7 +64,7 @@ class ActionModule(FleetAction):
 
         try:
             with self.connect(first.hub) as hub:
-                Ledger(hub, first.hub_namespace, first.federation, check=self.check).change_acceptance(updated)
+                Ledger(hub, first.hub_namespace, first.federation, check=self.check).change(ACCEPTANCE, updated)
         except ClusterError as error:
             return [f"the results cannot be stored on the hub, so sites that joined do not count as accepted: {error.message}"]
         return []
@@ -82,7 +74,7 @@ class ActionModule(FleetAction):
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub:
             ledger = Ledger(hub, first.hub_namespace, first.federation)
-            last = ledger.read_acceptance().get(site_indexes.SITES, {})
+            last = ledger.read(ACCEPTANCE).get(site_indexes.SITES, {})
             records, unreadable = ledger.read_sites()
             denied = access_records.denied(ledger.read_book(), records)
             new = [name for name in sites if name not in denied and not (last.get(name) or {}).get("accepted")]

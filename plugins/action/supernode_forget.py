@@ -21,26 +21,20 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state import (
     records,
     site_indexes,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, LedgerError
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import (
+    ACCEPTANCE,
+    DATASETS,
+    DEPLOYED,
+    NODES,
+    Ledger,
+    LedgerError,
+)
 
 SUPERLINK = "superlink"  # its StatefulSet
 
 
 class ActionModule(ClusterAction):
     """See the module's documentation."""
-
-    ARGS = {
-        "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "sites": {"type": "raw", "required": True},
-        "inventory": {"type": "list", "elements": "str"},
-        "max": {"type": "int"},
-        "validate": {"type": "bool", "default": False},
-        "hub_left_out": {"type": "bool", "default": False},
-        "removed": {"type": "list", "elements": "str"},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Unregister first, forget afterwards, so that an interrupted run can be repeated. A site that fails keeps its record."""
@@ -104,10 +98,9 @@ class ActionModule(ClusterAction):
             keys = {site: found for site, found in keys.items() if site not in faults}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
             differed = store.publish_and_load()  # also when this run deleted nothing: the previous one may have been interrupted here
-            dropped = ledger.change_datasets(lambda index: site_indexes.without_datasets(index, keys))
-            dropped |= ledger.change_nodes(lambda index: site_indexes.without_site(index, keys))
-            dropped |= ledger.change_acceptance(lambda index: site_indexes.without_site(index, keys))
-            dropped |= ledger.change_deployed(lambda index: site_indexes.without_site(index, keys))
+            dropped = ledger.change(DATASETS, lambda index: site_indexes.without_datasets(index, keys))
+            for part in (NODES, ACCEPTANCE, DEPLOYED):
+                dropped |= ledger.change(part, lambda index: site_indexes.without_site(index, keys))
         wanted = [node for site in known for node in nodes[site]]
         did = f"{len(wanted)} SuperNodes unregistered" if runs else f"the SuperLink is removed already: {len(wanted)} SuperNodes are not unregistered"
         return {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
@@ -17,8 +17,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import
 
 class ActionModule(FleetAction):
     """See the module's documentation."""
-
-    ARGS = {**OPTIONS, "timeout": {"type": "int", "default": 10}}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Read the pools and their pods."""

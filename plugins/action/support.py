@@ -15,7 +15,6 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.release import __version__ as ansible_version
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_reader import FleetReader
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.version import VERSION
@@ -33,14 +32,6 @@ class ActionModule(FleetReader):
     """See the module's documentation."""
 
     NOTES_MESSAGE = False  # the file is on the control node
-    ARGS = {
-        **OPTIONS,
-        "file": {"type": "path", "required": True},
-        "lines": {"type": "int", "default": 200},
-        "since": {"type": "str"},
-        "status": {"type": "dict", "required": True},
-        "changes": {"type": "list", "elements": "str", "default": []},
-    }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Read all clusters, mask what is secret, and write the archive."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.foreign_data import cleaned
@@ -43,8 +43,6 @@ _SECONDS = 90
 
 class ActionModule(FleetAction):
     """See the module's documentation."""
-
-    ARGS = {**OPTIONS}
 
     def make_lease_namespace(self, hub: Cluster) -> bool:
         """The namespace has the lease and the audit trail."""

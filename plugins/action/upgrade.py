@@ -52,18 +52,6 @@ _NOTHING_CHANGED = "Nothing was changed."
 class ActionModule(CompositeAction):
     """See the module's documentation."""
 
-    ARGS = {
-        "namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "app": {"type": "path"},
-        "app_config": {"type": "dict", "default": {}},
-        "backup": {"type": "bool", "default": True},
-        "max_failed": {"type": "int", "default": 0},
-        "verify": {"type": "bool", "default": False},
-        "wait": {"type": "int", "default": 3600},
-        "wait_timeout": {"type": "int"},
-        "waves": {"type": "raw"},
-    }
     HUB_BY_GROUP = True
 
     fleet: UpgradeRun

@@ -10,61 +10,17 @@ task (C(Jinja2Loader), ansible-core 2.19), and what a report needs takes half a 
 
 from __future__ import annotations
 
-from typing import Any
-
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters
-
-
-def fleet_report(*args: Any) -> dict[str, Any]:
-    """Hub and sites as one report."""
-    from ansible_collections.federated.flower.plugins.plugin_utils.fleet import fleet_report as module
-
-    return module.fleet_report(*args)
-
-
-def fleet_table(*args: Any) -> str:
-    """A report as a table."""
-    from ansible_collections.federated.flower.plugins.plugin_utils.fleet import fleet_table as module
-
-    return module.fleet_table(*args)
-
-
-def fleet_page(*args: Any) -> str:
-    """A report as a page in HTML."""
-    from ansible_collections.federated.flower.plugins.plugin_utils.fleet import fleet_page as module
-
-    return module.fleet_page(*args)
-
-
-def fleet_summary(*args: Any) -> str:
-    """The SuperNodes that are online, and the sites that are not, in a sentence."""
-    from ansible_collections.federated.flower.plugins.plugin_utils.fleet import summary
-
-    return summary.fleet_summary(*args)
-
-
-def fleet_drift(*args: Any) -> list[dict[str, str]]:
-    """What differs from the inventory, one entry for each object."""
-    from ansible_collections.federated.flower.plugins.plugin_utils.fleet import summary
-
-    return summary.fleet_drift(*args)
-
-
-def sites_to_report(*args: Any) -> list[str]:
-    """The sites that have something to report."""
-    from ansible_collections.federated.flower.plugins.plugin_utils.fleet import summary
-
-    return summary.sites_to_report(*args)
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters, lazy
 
 
 class FilterModule(Filters):
     """Filters of playbooks."""
 
     FUNCTIONS = {
-        "fleet_drift": fleet_drift,
-        "fleet_page": fleet_page,
-        "fleet_report": fleet_report,
-        "fleet_table": fleet_table,
-        "fleet_summary": fleet_summary,
-        "sites_to_report": sites_to_report,
+        "fleet_drift": lazy("fleet.summary", "fleet_drift"),
+        "fleet_page": lazy("fleet.fleet_page", "fleet_page"),
+        "fleet_report": lazy("fleet.fleet_report", "fleet_report"),
+        "fleet_table": lazy("fleet.fleet_table", "fleet_table"),
+        "fleet_summary": lazy("fleet.summary", "fleet_summary"),
+        "sites_to_report": lazy("fleet.summary", "sites_to_report"),
     }

@@ -43,7 +43,7 @@ options:
       - Tasks that the identity is going to perform. Rights for other tasks are not checked.
     type: list
     elements: str
-    choices: [deploy, rotate, teardown]
+    choices: [deploy, rotate, upgrade, teardown, logs]
     default: [deploy]
   serves_later:
     description:

@@ -50,7 +50,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state import (
     records,
     site_indexes,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import (
+    ACCEPTANCE,
+    BACKUP,
+    DATASETS,
+    DEPLOYED,
+    NODES,
+    Ledger,
+)
 from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
@@ -126,17 +133,15 @@ def _ledger(ledger: Ledger) -> None:
     ledger.change_book(lambda old: access_records.deny_absent(book, "site-c", "audit", NOW))
     ledger.change_record("site-a", lambda old: record)
     by_hand = {"site-a": site_indexes.Files(2, 1)}
-    ledger.change_datasets(
-        lambda old: site_indexes.updated_datasets(old, {"site-a": {"cpu": ["scans"]}}, {"site-a": record}, by_hand=by_hand)
+    ledger.change(
+        DATASETS, lambda old: site_indexes.updated_datasets(old, {"site-a": {"cpu": ["scans"]}}, {"site-a": record}, by_hand=by_hand)
     )
-    ledger.change_nodes(lambda old: site_indexes.updated_nodes(old, {"site-a": record}))
-    ledger.change_acceptance(
-        lambda old: site_indexes.updated_sites(old, {"site-a": {"at": NOW, "score": 96, "accepted": True, "reasons": ["x"]}})
+    ledger.change(NODES, lambda old: site_indexes.updated_nodes(old, {"site-a": record}))
+    ledger.change(
+        ACCEPTANCE, lambda old: site_indexes.updated_sites(old, {"site-a": {"at": NOW, "score": 96, "accepted": True, "reasons": ["x"]}})
     )
-    ledger.change_deployed(lambda old: site_indexes.updated_sites(old, {"site-a": {"at": NOW, "version": "1.42.0"}}))
-    ledger.note_backup(
-        {"at": NOW, "archive": "flower-backup-study.tar", "bytes": 1, "opened": True, "keys": ["flower-ca"]}
-    )
+    ledger.change(DEPLOYED, lambda old: site_indexes.updated_sites(old, {"site-a": {"at": NOW, "version": "1.42.0"}}))
+    ledger.change(BACKUP, lambda old: {"at": NOW, "archive": "flower-backup-study.tar", "bytes": 1, "opened": True, "keys": ["flower-ca"]})
     _bundle(ledger)
 
 

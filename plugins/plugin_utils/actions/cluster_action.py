@@ -39,6 +39,7 @@ from ..state import audit_notes
 from ..state.hub_lease import Lease
 from . import check_notes, fleet_lease
 from .audit_record import Recording, Unrecorded
+from .module_options import module_options
 from .role_variables import Defaults, HostVariables
 from .run_facts import run_facts
 
@@ -58,6 +59,7 @@ _RECENT = 30  # seconds for which credentials of a plugin serve another connecti
 _ATTEMPTS = 3  # for which a task without a wait of its own has time
 _EACH_ALONE = ("free", "host_pinned")
 _NO_DEFAULTS = Defaults({})
+_ACTIONS = f"{__name__.partition('.plugin_utils.')[0]}.action."
 _SITES = 16  # times as much as a site may list, see C(Cluster.max_list_bytes)
 #: Options with the place of the SuperLink -> what of it they have.
 _PLACE = {"namespace": inventory.NAMESPACE, "hub_namespace": inventory.NAMESPACE, "federation": inventory.FEDERATION}
@@ -76,8 +78,8 @@ def _shown(result: dict[str, Any]) -> dict[str, Any]:
 class ClusterAction(ActionBase):
     """An action on one or more clusters.
 
-    Subclasses give C(ARGS) (an argument spec without the auth options; C(SPEC) for required_if and the like) and
-    C(execute). An error that names a cluster becomes a failed result whose message starts with the inventory host.
+    Subclasses give C(execute), and C(SPEC) for required_if and the like. C(ARGS) are the options that the documentation of their module has, without
+    those of C(AUTH). An error that names a cluster becomes a failed result whose message starts with the inventory host.
 
     The objects of a result or of a failed apply that changed are recorded for the audit trail; other changes of a subclass are
     recorded with C(note). A change without a note is recorded with the message of the result. See C(audit_record.py).
@@ -114,11 +116,13 @@ class ClusterAction(ActionBase):
     params: dict[str, Any]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """What an action has loaded by now stays until the end.
+        """Take the options of the module. What an action has loaded by now stays until the end.
 
-        Without this, the garbage collector of every fork walks through all of it: 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
+        Otherwise the garbage collector of every fork walks through all of it: 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
         """
         super().__init_subclass__(**options)
+        if "ARGS" not in vars(cls) and cls.__module__.startswith(_ACTIONS):
+            cls.ARGS = module_options(cls.__module__.removeprefix(_ACTIONS))
         gc.freeze()
 
     @abstractmethod

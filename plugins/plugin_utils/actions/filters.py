@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import ansible.template
@@ -16,6 +17,7 @@ from ..base.plain_data import to_json_data
 
 #: ansible-core 2.19 templates only text that is marked as trusted; earlier ones all text that is not marked.
 _ALL_IS_TEMPLATED = not hasattr(ansible.template, "trust_as_template")
+_UTILS = __name__.rpartition(".actions.")[0]
 
 
 if _ALL_IS_TEMPLATED:
@@ -66,4 +68,14 @@ def spec_filter(function: Callable[..., Any]) -> Callable[..., Any]:
             reason = str(exc) if isinstance(exc, ValueError) else f"the spec is incomplete: {exc!r}"
             raise AnsibleFilterError(f"{function.__name__}: {reason}") from exc
 
+    return call
+
+
+def lazy(module: str, name: str) -> Callable[..., Any]:
+    """A function whose module in C(plugin_utils) is imported when it is called."""
+
+    def call(*args: Any) -> Any:
+        return getattr(import_module(f"{_UTILS}.{module}"), name)(*args)
+
+    call.__name__ = name
     return call

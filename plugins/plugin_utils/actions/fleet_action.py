@@ -45,8 +45,6 @@ _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "
 _THREADS = 16
 _FORKS = 5  # Ansible's default
 
-OPTIONS: dict[str, dict[str, Any]] = {"sites": {"type": "list", "elements": "str"}}
-
 
 def site_of(name: str, given: Mapping[str, Any], access: SiteAccess, *, seconds: int = 300) -> Site:
     """A site, from the variables of the role supernode of its host, evaluated. C(seconds): how long it may take for one step.
@@ -70,7 +68,7 @@ def site_of(name: str, given: Mapping[str, Any], access: SiteAccess, *, seconds:
 
 
 class FleetAction(ClusterAction):
-    """An action on all sites of a batch; C(OPTIONS) belong to its C(ARGS)."""
+    """An action on all sites of a batch, with the option C(sites)."""
 
     #: Each site, and the hub, has its own access, from its variables.
     AUTH = {}

@@ -187,10 +187,9 @@ class RoleAction(ClusterAction):
         given = super().arguments()
         if not self.role:
             return given
-        absent = [name for name in self.ARGS if name not in given]
-        if "spec" in absent:
+        if "spec" in self.ARGS and given.get("spec") is None:
             given["spec"] = self.spec()
-        return role_settings(self, self.role, absent) | given
+        return role_settings(self, self.role, [name for name in self.ARGS if name not in given]) | given
 
     def spec(self) -> dict[str, Any]:
         """The specification: C(role_spec) and what the inventory says beside it."""

@@ -21,7 +21,7 @@ from ..fleet.outcome import Outcomes
 from ..fleet.register import Registry
 from ..sites.site import Site
 from ..state import site_indexes
-from ..state.ledger import Ledger
+from ..state.ledger import DEPLOYED, Ledger
 from .fleet_action import FleetAction
 
 # The role superlink registers its result.
@@ -81,7 +81,7 @@ class SiteDeployment(FleetAction):
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         done = {name: {"at": now, "version": sites[name].spec.version} for name in outcomes.good()}
         if done:
-            ledger.change_deployed(lambda index: site_indexes.updated_sites(index, done))
+            ledger.change(DEPLOYED, lambda index: site_indexes.updated_sites(index, done))
 
     def _read_app_options(self, sites: dict[str, Site], outcomes: Outcomes) -> None:
         """What each site wants of the rollout of its ClientApps alone."""

@@ -15,6 +15,7 @@ from ..base.object_names import BUNDLE
 from ..manifests import supernode
 from ..sites.site import Site, SiteBackend, StepResult
 from ..state import records, site_indexes
+from ..state.ledger import DATASETS
 from .deploy import Rollout
 from .outcome import Outcomes
 
@@ -100,7 +101,7 @@ def _refuse_new_claims(rollout: Rollout) -> None:
     }
     if not any(created.values()):
         return
-    index = rollout.hub.ledger.read_datasets()
+    index = rollout.hub.ledger.read(DATASETS)
     for name, wanted in created.items():
         if new := site_indexes.absent_datasets(index, name, wanted):
             rollout.outcomes.fail(

@@ -26,6 +26,7 @@ from ..manifests import supernode
 from ..rotation import restart_conditions
 from ..sites.site import KeyResult, Restart, Site, SiteBackend, StepResult
 from ..state import records, site_indexes
+from ..state.ledger import DATASETS, NODES
 from . import online, partitions
 from .outcome import Outcomes, RecordedRun
 from .register import Registered, Registry
@@ -198,7 +199,7 @@ class Rollout:
         doubtful = {name for name in names if self.outcomes[name].failed}
         by_hand = {name: done.files for name, done in applied.items() if done.files is not None}
         ledger = self.hub.ledger
-        before = ledger.read_datasets()
+        before = ledger.read(DATASETS)
         if not (before or any(listed for pools in deployed.values() for listed in pools.values())):
             return
 
@@ -207,7 +208,7 @@ class Rollout:
             found, unreadable = ledger.read_sites()
             return site_indexes.updated_datasets(index, deployed, found, by_hand=by_hand, doubtful=doubtful, unreadable=unreadable)
 
-        ledger.change_datasets(updated)
+        ledger.change(DATASETS, updated)
         after = updated(before)
         for name in deployed:
             was, now = site_indexes.datasets_of(before, name), site_indexes.datasets_of(after, name)
@@ -229,7 +230,7 @@ class Rollout:
             return site_indexes.updated_nodes(index, found, unreadable=unreadable)
 
         try:
-            ledger.change_nodes(updated)
+            ledger.change(NODES, updated)
         except ClusterError as error:
             for name in names:
                 words = named_hosts(name, f"cannot record its SuperNodes at the hub, so runs with flower_run_regions do not include them: {error.message}")

@@ -36,7 +36,7 @@ from ..kube.client import Cluster
 from ..marks import proof
 from ..programs import package_program
 from ..state import site_indexes
-from ..state.ledger import Ledger
+from ..state.ledger import NODES, Ledger
 from . import in_pod
 from .app import PROJECT, App
 from .cli import FlowerCLI, FlowerError
@@ -122,7 +122,7 @@ def require(
     superlink = cli.wait_for_superlink(_START)  # without it nothing can be submitted
     answers: Answers = {"ServerApp": _attempt(lambda: _ask_serverapp(cli, superlink, wanted))}
     try:
-        index = Ledger(cli.cluster, cli.namespace, "", check=True).read_nodes()
+        index = Ledger(cli.cluster, cli.namespace, "", check=True).read(NODES)
         pools, strange = site_indexes.pools_of(index, [node for node, facts in cli.nodes().items() if facts.get("status") == "online"])
     except ClusterError as error:
         pools, strange = {}, []

@@ -13,7 +13,7 @@ from ..base import formats
 from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden
 from ..state import site_indexes
-from ..state.ledger import Ledger
+from ..state.ledger import NODES, Ledger
 from ..state.records import serving_ids
 from .cli import FlowerCLI
 
@@ -41,7 +41,7 @@ def read_places(cli: FlowerCLI) -> tuple[dict[str, str], dict[str, str]]:
     try:
         records, _unreadable = ledger.read_sites()
     except Forbidden:
-        index = ledger.read_nodes()
+        index = ledger.read(NODES)
         return site_indexes.sites_by_node(index), site_indexes.regions(index)
     places = {site: str(record.get("region") or "") for site, record in records.items()}
     return {node: site for site, record in records.items() for node in serving_ids(record)}, places

@@ -38,7 +38,7 @@ def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], N
         return {}
     hub, namespace = cli.cluster, cli.namespace
     try:
-        index = Ledger(hub, namespace, "", check=True).read_datasets()
+        index = Ledger(hub, namespace, "", check=True).read(DATASETS)
     except Forbidden as error:
         raise FlowerError(
             f"cannot determine which sites have the datasets {', '.join(wanted)}: {error.message} The playbook federated.flower.rbac gives data "

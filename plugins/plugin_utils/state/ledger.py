@@ -17,15 +17,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..base import foreign_data
+from ..base import object_names as names
 from ..base.errors import ClusterError
-from ..base.object_names import (
-    LEDGER_ACCEPTANCE_CONFIG,
-    LEDGER_BACKUP_CONFIG,
-    LEDGER_CONFIG,
-    LEDGER_DATASETS_CONFIG,
-    LEDGER_DEPLOYED_CONFIG,
-    LEDGER_NODES_CONFIG,
-)
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from ..marks import proof
@@ -33,15 +26,17 @@ from . import site_indexes
 from .partition_numbers import Book, empty_book
 from .records import Record, empty_record, record_error
 
-BOOK = LEDGER_CONFIG
+BOOK = names.LEDGER_CONFIG
 # Which SuperNodes have which datasets, see C(site_indexes.py); only where a site has some.
-DATASETS = LEDGER_DATASETS_CONFIG
+DATASETS = names.LEDGER_DATASETS_CONFIG
 # Which SuperNodes the sites have, see C(site_indexes.py). Releases that kept lists of packages in it gave it its name.
-NODES = LEDGER_NODES_CONFIG
+NODES = names.LEDGER_NODES_CONFIG
 # Begins the name of what is known of the bundle of a site.
 BUNDLE = "flower-bundle-"
-# When the hub was last backed up.
-BACKUP = LEDGER_BACKUP_CONFIG
+# The result of the last acceptance of each site; and when each was last deployed, and with which Flower.
+ACCEPTANCE, DEPLOYED = names.LEDGER_ACCEPTANCE_CONFIG, names.LEDGER_DEPLOYED_CONFIG
+# The last backup of the hub: C(at) (ISO 8601), C(archive), C(bytes), C(opened), C(keys), names of the Secrets with keys of CAs that any had.
+BACKUP = names.LEDGER_BACKUP_CONFIG
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
 _KEY = "ledger.json"
@@ -70,8 +65,8 @@ _PARTS = {
     ),
     DATASETS: _Part(_AGAIN.format(_ALL), site_indexes.dataset_index_error),
     NODES: _Part(_AGAIN.format(_ALL), site_indexes.node_index_error),
-    LEDGER_DEPLOYED_CONFIG: _Part(_AGAIN.format(_ALL), site_indexes.site_index_error),
-    LEDGER_ACCEPTANCE_CONFIG: _Part(_AGAIN.format("verify.yml"), site_indexes.site_index_error),
+    DEPLOYED: _Part(_AGAIN.format(_ALL), site_indexes.site_index_error),
+    ACCEPTANCE: _Part(_AGAIN.format("verify.yml"), site_indexes.site_index_error),
     BACKUP: _Part(_AGAIN.format("backup.yml")),
     BUNDLE: _Part(
         "restore it from a backup, or delete it and run site.yml: the site gets a first bundle again, and replies to it",
@@ -121,7 +116,7 @@ class Ledger:
 
     def read_book(self) -> Book:
         """Read the partition ranges."""
-        return self._read(BOOK)
+        return self.read(BOOK)
 
     def identity(self) -> str:
         """Identity of the hub; C(NEW) where there is none yet, empty where the ledger is older than identities."""
@@ -139,7 +134,7 @@ class Ledger:
         Args:
             change: old ranges -> new ranges. Called again with fresh ones when another controller was faster.
         """
-        return self._change(BOOK, change)
+        return self.change(BOOK, change)
 
     def read_records(self) -> dict[str, Record]:
         """Read all sites' records, by site.
@@ -180,51 +175,43 @@ class Ledger:
 
     def change_record(self, site: str, change: Callable[[Record], Record]) -> bool:
         """Change one site's record, as C(change_book) does for the ranges."""
-        return self._change(f"flower-site-{site}", change, _record(site), {SITE_LABEL: site})
+        return self.change(f"flower-site-{site}", change, _record(site), {SITE_LABEL: site})
 
-    def read_datasets(self) -> site_indexes.DatasetIndex:
-        """Read which SuperNodes have which datasets. It needs the right to read this one ConfigMap only."""
-        return self._read(DATASETS)
+    def read(self, name: str, part: _Part | None = None) -> dict[str, Any]:
+        """Read C(DATASETS), C(NODES), C(ACCEPTANCE), C(DEPLOYED) or C(BACKUP). It needs the right to read this one ConfigMap only."""
+        return self._parse(self._get(name), part or _PARTS[name])
 
-    def change_datasets(self, change: Callable[[site_indexes.DatasetIndex], site_indexes.DatasetIndex]) -> bool:
-        """Change which SuperNodes have which datasets."""
-        return self._change(DATASETS, change)
+    def change(self, name: str, change: Callable[[Any], Any], part: _Part | None = None, labels: Mapping[str, str] | None = None) -> bool:
+        """Change one of these, as C(change_book) does for the ranges."""
+        part = part or _PARTS[name]
 
-    def read_nodes(self) -> site_indexes.NodeIndex:
-        """Read which SuperNodes the sites have. It needs the right to read this one ConfigMap only."""
-        return self._read(NODES)
+        def attempt() -> bool:
+            item = self._get(name)
+            old = self._parse(item, part)
+            new = change(old)
+            data = {_KEY: json.dumps(new, sort_keys=True, indent=1)}
+            wanted_item = config_map(self.federation, self.namespace, name, data, application="flower-ledger", component=COMPONENT, labels=labels)
+            found = {} if item is None else item["metadata"].get("labels") or {}
+            # Records are listed by these labels: without them, a site that is there would have none.
+            wanted = {label: wanted_item["metadata"]["labels"][label] for label in (_COMPONENT_LABEL, *(labels or ()))}
+            if new == old and (item is None or found == {**found, **wanted}):
+                return False
+            if self.check:
+                return True
+            if item is not None:
+                wanted_item = {**item, "metadata": {**item["metadata"], "labels": {**found, **wanted}}, "data": data}
+            write(self.cluster, wanted_item)
+            return True
 
-    def change_nodes(self, change: Callable[[site_indexes.NodeIndex], site_indexes.NodeIndex]) -> bool:
-        """Change which SuperNodes the sites have."""
-        return self._change(NODES, change)
-
-    def read_acceptance(self) -> site_indexes.SiteIndex:
-        """Read the result of the last acceptance of each site."""
-        return self._read(LEDGER_ACCEPTANCE_CONFIG)
-
-    def change_acceptance(self, change: Callable[[site_indexes.SiteIndex], site_indexes.SiteIndex]) -> bool:
-        """Change the result of the last acceptance of each site."""
-        return self._change(LEDGER_ACCEPTANCE_CONFIG, change)
-
-    def change_deployed(self, change: Callable[[site_indexes.SiteIndex], site_indexes.SiteIndex]) -> bool:
-        """Change when each site was last deployed, and with which Flower."""
-        return self._change(LEDGER_DEPLOYED_CONFIG, change)
-
-    def note_backup(self, facts: Mapping[str, Any]) -> bool:
-        """Note the last backup: C(at) (ISO 8601), C(archive), C(bytes), C(opened), C(keys), names of the Secrets with keys of CAs that any had."""
-        return self._change(BACKUP, lambda _old: dict(facts))
-
-    def read_backup(self) -> dict[str, Any]:
-        """Facts of the last backup; empty before the first one."""
-        return self._read(BACKUP)
+        return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)
 
     def read_bundle(self, site: str) -> dict[str, Any]:
         """Read what is known of the bundle of a site that gives no access, see C(sites/bundle_keeper.py); empty when there is none."""
-        return self._read(f"{BUNDLE}{site}", _PARTS[BUNDLE])
+        return self.read(f"{BUNDLE}{site}", _PARTS[BUNDLE])
 
     def change_bundle(self, site: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
         """Change it."""
-        return self._change(f"{BUNDLE}{site}", change, _PARTS[BUNDLE])
+        return self.change(f"{BUNDLE}{site}", change, _PARTS[BUNDLE])
 
     def delete_record(self, site: str, seen: Record) -> bool:
         """Forget a site's record, and its bundle. A ConfigMap of someone else that has the name of the bundle stays.
@@ -273,9 +260,6 @@ class Ledger:
     def _place(self, item: Mapping[str, Any]) -> str:
         return f"ConfigMap {self.namespace}/{item['metadata']['name']} on {self.cluster.name}"
 
-    def _read(self, name: str, part: _Part | None = None) -> dict[str, Any]:
-        return self._parse(self._get(name), part or _PARTS[name])
-
     def _parse(self, item: Mapping[str, Any] | None, part: _Part) -> dict[str, Any]:
         text = item["data"].get(_KEY) if item and item.get("data") else None
         if item is None or text is None:
@@ -288,26 +272,3 @@ class Ledger:
         if wrong:
             raise LedgerError(f"{self._place(item)} cannot be used: {wrong}; {part.remedy}")
         return content
-
-    def _change(self, name: str, change: Callable[[Any], Any], part: _Part | None = None, labels: Mapping[str, str] | None = None) -> bool:
-        part = part or _PARTS[name]
-
-        def attempt() -> bool:
-            item = self._get(name)
-            old = self._parse(item, part)
-            new = change(old)
-            data = {_KEY: json.dumps(new, sort_keys=True, indent=1)}
-            wanted_item = config_map(self.federation, self.namespace, name, data, application="flower-ledger", component=COMPONENT, labels=labels)
-            found = {} if item is None else item["metadata"].get("labels") or {}
-            # Records are listed by these labels: without them, a site that is there would have none.
-            wanted = {label: wanted_item["metadata"]["labels"][label] for label in (_COMPONENT_LABEL, *(labels or ()))}
-            if new == old and (item is None or found == {**found, **wanted}):
-                return False
-            if self.check:
-                return True
-            if item is not None:
-                wanted_item = {**item, "metadata": {**item["metadata"], "labels": {**found, **wanted}}, "data": data}
-            write(self.cluster, wanted_item)
-            return True
-
-        return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.deploy import objects_of
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import
 class ActionModule(FleetAction):
     """C(found): site -> what the steps before would have found out, as keys of its specification."""
 
-    ARGS = {**OPTIONS, "found": {"type": "dict", "required": True}}
+    ARGS = {"sites": {"type": "list", "elements": "str"}, "found": {"type": "dict", "required": True}}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Bring add-on and ManifestWorks; do not wait."""

@@ -163,7 +163,7 @@ def test_status_and_hub_know_which_site_has_what(fed: Any, data: None) -> None:
     hosts = sites(fed, [CT_A, CODES], [CT_B])
     table = fed.play("status", hosts=hosts).table
     assert "dataset codes: site-a cpu" in table and "dataset ct: site-a cpu, site-b gpu" in table, table
-    index = fed.ledger().read_datasets()
+    index = fed.ledger().read(INDEX)
     assert index["site-a"]["cpu"]["datasets"] == ["codes", "ct"] and index["site-b"]["gpu"]["datasets"] == ["ct"]
     assert set(index["site-a"]["cpu"]["nodes"]) == set(fed.keys("site-a").values())
     (added,) = [
@@ -193,7 +193,7 @@ def test_a_run_is_refused_where_a_site_lacks_a_dataset(fed: Any, data: None) -> 
 def test_data_goes_only_when_that_is_requested(fed: Any, data: None) -> None:
     """Dropped from the inventory, as the federation is now, then with the site, then with its volumes."""
     assert "dataset-ct" in names(fed, "site-a")
-    assert fed.ledger().read_datasets()["site-a"]["cpu"]["datasets"] == []
+    assert fed.ledger().read(INDEX)["site-a"]["cpu"]["datasets"] == []
     hosts = sites(fed, [CT_A], [])
     teardown = ("--limit", "site-a", "-e", "flower_teardown=true")
     before = len(fed.trail())

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import NODES
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 
 OWN = '["flwr>=1.40", "numpy>=1.26"]'
@@ -50,7 +51,7 @@ def submit(fed: Any, app: Path, rc: int = 0, **more: Any) -> Any:
 def test_images_that_fit_are_named_in_the_result(fed: Any) -> None:
     run = submit(fed, APP)
     assert "completed" in run.messages("hub") and "were not compared" not in run.output
-    assert not {"lists", "serverapp"} & set(fed.ledger().read_nodes()), "nothing of it is recorded"
+    assert not {"lists", "serverapp"} & set(fed.ledger().read(NODES)), "nothing of it is recorded"
 
 
 def test_everything_that_is_lacking_is_named_and_nothing_is_submitted(fed: Any, app: Callable[[str], Path]) -> None:

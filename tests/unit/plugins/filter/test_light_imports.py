@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from ansible_collections.federated.flower.plugins.filter import fleet_report
+
 FILTERS = Path(__file__).resolve().parents[4] / "plugins" / "filter"
 SLOW = ("cryptography", "kubernetes", "pydantic", "yaml.loader", "ansible_collections.federated.flower.plugins.plugin_utils.fleet")
 PROGRAM = """
@@ -27,3 +31,10 @@ def test_files_of_filters_import_nothing_that_takes_long():
     loaded = run.stdout.split()
     assert "ansible_collections.federated.flower.plugins.plugin_utils.actions.filters" in loaded
     assert [name for name in loaded if name in SLOW] == []
+
+
+def test_what_a_filter_imports_when_it_is_called_is_there():
+    for name, function in fleet_report.FilterModule.FUNCTIONS.items():
+        assert function.__name__ == name  # in the message of an error
+        with pytest.raises(TypeError, match=rf"^{name}\(\) missing \d+ required positional argument"):
+            function()

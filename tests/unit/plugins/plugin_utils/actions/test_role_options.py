@@ -50,6 +50,10 @@ def test_a_task_without_arguments_has_the_variables_and_defaults_of_its_role() -
     assert task(skupper, "hub", SITE)["spec"]["hub"] is True
 
 
+def test_an_empty_specification_is_that_of_the_role() -> None:
+    assert task(skupper, args={**SITE, "spec": None}, flower_namespace="shared")["spec"]["namespace"] == "shared"
+
+
 def test_an_argument_of_the_task_wins() -> None:
     found = task(skupper, args={"part": "link", "state": "absent", "renew": True}, skupper_link_state="present", skupper_link_name="far")
     assert (found["state"], found["renew"], found["hub"], found["spec"]["hub_namespace"]) == ("absent", True, "hub", "fed")

@@ -103,7 +103,7 @@ def test_pods_that_the_cluster_refuses_are_not_waited_for(monkeypatch: pytest.Mo
 def surroundings(monkeypatch: pytest.MonkeyPatch, insecure: bool = False, refusal: str = "") -> None:
     """A hub that is deployed, whose ledger has no sites and whose gateway refuses its files, if it does."""
     cli = SimpleNamespace(wait_for_superlink=lambda _seconds: None)
-    ledger = SimpleNamespace(read_book=lambda: {"partitions": 0, "sites": {}}, read_sites=lambda: ({}, {}), read_datasets=dict, read_backup=dict)
+    ledger = SimpleNamespace(read_book=lambda: {"partitions": 0, "sites": {}}, read_sites=lambda: ({}, {}), read=lambda _part: {})
     monkeypatch.setattr(superlink_info, "FlowerCLI", lambda *_place: cli)
     monkeypatch.setattr(superlink_info, "Ledger", lambda *_place: ledger)
     monkeypatch.setattr(superlink_info, "Gateway", lambda hub, namespace: SimpleNamespace(refusal=lambda: refusal))

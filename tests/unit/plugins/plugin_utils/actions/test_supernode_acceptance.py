@@ -39,10 +39,10 @@ class Ledger:
     def read_book(self) -> dict[str, Any]:
         return {}
 
-    def read_acceptance(self) -> dict[str, Any]:
+    def read(self, part: str) -> dict[str, Any]:
         return self.index
 
-    def change_acceptance(self, change: Any) -> bool:
+    def change(self, part: str, change: Any) -> bool:
         if self.fault:
             raise ClusterError(self.fault)
         self.index = change(self.index)

@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome imp
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registered
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Site, StepResult
 from ansible_collections.federated.flower.plugins.plugin_utils.state import site_indexes
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import DATASETS, NODES
 from ansible_collections.federated.flower.plugins.plugin_utils.state.site_indexes import Files
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
@@ -113,24 +114,20 @@ class Ledger:
     """The ledger of a hub, in memory."""
 
     def __init__(self, *, fault: str = "") -> None:
-        self.datasets: dict[str, Any] = {}
-        self.nodes: dict[str, Any] = {}
+        self.parts: dict[str, Any] = {DATASETS: {}, NODES: {}}
         self.fault = fault
 
     def read_sites(self) -> tuple[dict[str, Any], dict[str, str]]:
         key = {"pool": "default", "name": "3", "node_id": "12", "public_key": "k", "dead": False}
         return {"a": {"site": "a", "region": "eu", "keys": {"SHA256:a": key}, "retired": {}}}, {}
 
-    def read_datasets(self) -> dict[str, Any]:
-        return self.datasets
+    def read(self, part: str) -> dict[str, Any]:
+        return self.parts[part]
 
-    def change_datasets(self, change: Callable[[Any], Any]) -> None:
-        self.datasets = change(self.datasets)
-
-    def change_nodes(self, change: Callable[[Any], Any]) -> None:
-        if self.fault:
+    def change(self, part: str, change: Callable[[Any], Any]) -> None:
+        if self.fault and part == NODES:
             raise ClusterError(self.fault)
-        self.nodes = change(self.nodes)
+        self.parts[part] = change(self.parts[part])
 
 
 class Noting(Run):
@@ -156,14 +153,14 @@ def test_a_dataset_in_files_that_people_apply_is_a_promise(parsed_site: Callable
     ledger = Ledger()
     one = deploying(ledger, parsed_site(datasets=[{"name": "ct", "claim": "ct"}]))
     one.note_datasets(["a"], {"a": StepResult(files=Files(5, 4))})
-    assert ledger.datasets == {"a": {"default": {"datasets": [], "nodes": ["12"], "promised": {"ct": 5}}}}
+    assert ledger.parts[DATASETS] == {"a": {"default": {"datasets": [], "nodes": ["12"], "promised": {"ct": 5}}}}
     assert one.run.notes == [] and not one.outcomes["a"].changed
     one.note_datasets(["a"], {"a": StepResult(files=Files(5, 5))})
-    assert ledger.datasets == {"a": {"default": {"datasets": ["ct"], "nodes": ["12"]}}}
+    assert ledger.parts[DATASETS] == {"a": {"default": {"datasets": ["ct"], "nodes": ["12"]}}}
     assert one.run.notes == [{"pool": "default", "dataset": "ct", "change": "added"}] and one.outcomes["a"].changed
-    ledger.datasets = {}
+    ledger.parts[DATASETS] = {}
     one.note_datasets(["a"], {"a": StepResult()})
-    assert ledger.datasets["a"]["default"]["datasets"] == ["ct"], "where objects are applied"
+    assert ledger.parts[DATASETS]["a"]["default"]["datasets"] == ["ct"], "where objects are applied"
 
 
 class Deployed:
@@ -174,7 +171,7 @@ class Deployed:
         self.homes: dict[str, str] = {}
 
     def apply(self, _objects: Any, _gate: Any) -> StepResult:
-        self.homes, self.regions = site_indexes.sites_by_node(self.ledger.nodes), site_indexes.regions(self.ledger.nodes)
+        self.homes, self.regions = site_indexes.sites_by_node(self.ledger.parts[NODES]), site_indexes.regions(self.ledger.parts[NODES])
         return StepResult()
 
     def close(self) -> None:
@@ -199,12 +196,12 @@ def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., A
         return
     assert way.homes == {"12": "a"} and way.regions == {"a": "eu"}
     monkeypatch.setattr(one, "_register", lambda _keys: Registered())
-    ledger.nodes = {}
+    ledger.parts[NODES] = {}
     one._deploy(["a"])
-    assert way.homes == {} and site_indexes.sites_by_node(ledger.nodes) == {"12": "a"}, "a record that was lost is written again"
-    one.run.check, ledger.nodes = True, {}
+    assert way.homes == {} and site_indexes.sites_by_node(ledger.parts[NODES]) == {"12": "a"}, "a record that was lost is written again"
+    one.run.check, ledger.parts[NODES] = True, {}
     one._deploy(["a"])
-    assert ledger.nodes == {}
+    assert ledger.parts[NODES] == {}
 
 
 def test_one_site_at_a_time_asks_for_active_runs_and_none_waits_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:

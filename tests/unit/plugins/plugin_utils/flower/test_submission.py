@@ -78,7 +78,7 @@ INDEX = {
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(submission, "Ledger", lambda *_place, **_more: SimpleNamespace(read_datasets=lambda: INDEX))
+    monkeypatch.setattr(submission, "Ledger", lambda *_place, **_more: SimpleNamespace(read=lambda _part: INDEX))
 
     def require(*online: str) -> dict[str, list[str]]:
         nodes = {node: {"status": "online" if node in online else "offline"} for node in ("1", "2")}
