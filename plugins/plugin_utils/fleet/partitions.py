@@ -123,8 +123,8 @@ def allocate(
     for site, listed in pools.items():
         result.allocation[site] = _allocation(outcome.book, site, listed)
         result.dead[site] = [*partition_numbers.left_keys(outcome.book, site), *_dead(found.get(site), renew)]
-    for site, pool in ((site, pool) for site in seen for pool in wanted[site] if pool in seen[site] and pool not in believed[site]):
-        words = f"the pods of its pool {pool} count from {cleaned(str(seen[site][pool][0]), 40)}, and no SuperNode of this fleet from {most} on: they get new numbers"
+    for site, pool in [(one, pool) for one in seen for pool in wanted[one] if pool in seen[one] and pool not in believed[one]]:
+        words = f"the pods of its pool {pool} count from {cleaned(str(seen[site][pool][0]), 40)}, and this fleet only up to {most - 1}: they get new numbers"
         outcomes[site].warnings.append(named_hosts(site, words))
     warnings = outcomes[chosen[0]].warnings
     warnings += outcome.moved

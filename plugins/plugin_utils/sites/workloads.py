@@ -33,7 +33,8 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
     """What a Deployment, StatefulSet or DaemonSet wants and has.
 
     Returns:
-        What C(workload_facts.facts) returns, and C(apart): whether its SuperNodes compute nothing themselves, so that there must be ClientApps in their own pods.
+        What C(workload_facts.facts) returns, and C(apart): whether its SuperNodes compute nothing themselves, so that there must be ClientApps in their
+        own pods.
     """
     spec, status = obj["spec"], obj.get("status", {})
     daemon = obj["kind"] == "DaemonSet"

@@ -64,7 +64,9 @@ def test_data_that_nobody_foresaw_ends_its_own_site_only() -> None:
     assert outcomes["a"].msg == "a: unexpected error, please report it: KeyError: 'a'"
 
 
-@pytest.mark.parametrize("read", [lambda: certificates.describe(strange_crypto.certificate()), lambda: keypairs.supernode_public_key(strange_crypto.supernode_key())])
+@pytest.mark.parametrize(
+    "read", [lambda: certificates.describe(strange_crypto.certificate()), lambda: keypairs.supernode_public_key(strange_crypto.supernode_key())]
+)
 def test_a_key_or_certificate_of_an_unknown_kind_ends_its_own_site_only(read: Callable[[], Any]) -> None:
     outcomes = Outcomes(Run(), ["a", "b"], 2)
     assert outcomes.each(lambda name: name if name == "b" else read()) == {"b": "b"}

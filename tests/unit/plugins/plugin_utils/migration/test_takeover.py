@@ -139,7 +139,8 @@ def test_keys_of_a_daemon_set_have_the_names_of_nodes(site: Callable[..., Any]) 
 )
 def test_says_why_a_key_is_not_kept(pool: dict[str, Any], why: str, site: Callable[..., Any]) -> None:
     resource = federation(pool)
-    outcome = key_import.import_keys(seen_of(resource), {"node-keys": secret(key=KEYS[0], text="no key", strange=strange_crypto.supernode_key())}, site(resource), {})
+    there = {"node-keys": secret(key=KEYS[0], text="no key", strange=strange_crypto.supernode_key())}
+    outcome = key_import.import_keys(seen_of(resource), there, site(resource), {})
     assert all(one.result == "new" and why in one.why for one in outcome.found), outcome.found
     assert not outcome.secrets and not outcome.sources
 
