@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.names import
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUNDLE
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import reply
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import reported
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.bundle_keeper import Keeper
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, site_name_error
 
@@ -31,7 +31,7 @@ class ActionModule(ClusterAction):
         library.require()
         path = Path(params["file"])
         try:
-            answer = reply.opened(self._read(path))
+            answer = reported.opened(self._read(path))
         except ClusterError as error:
             raise ClusterError(f"flower_bundle_reply: {path}: {error.message}") from error
         site, version = str(answer.binding["site"]), answer.binding["version"]

@@ -27,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENT_KEY
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import read_bundle, read_project
@@ -36,10 +37,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_li
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable, status_of
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
-from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply, reported
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import StepResult, unexpected
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report, hash_chain
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
+from ansible_collections.federated.flower.tests.unit import strange_crypto
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
@@ -285,6 +287,18 @@ def test_what_a_site_publishes(text: str) -> None:
         data = {public.ENTRY: "{}", reply.ENTRY: "{}", entry: text}
         with pytest.raises(ClusterError, match="not a reply"):
             reply.opened({"kind": "ConfigMap", "metadata": {"name": "supernode-public"}, "data": data})
+
+
+def test_a_request_with_an_unknown_kind_of_key() -> None:
+    text = json.dumps({"pools": {}, "client": {"name": "x", "request": strange_crypto.request()}})
+    there = {"metadata": {"namespace": "flower", "ownerReferences": [{"kind": "Secret", "name": CLIENT_KEY}]}, "data": {public.ENTRY: text}}
+    with pytest.raises(ClusterError, match="ConfigMap supernode-public in namespace flower .* delete it and run again"):
+        reported.read(there)
+    binding = {"federation": "flower", "site": "site-a", "hub": "h", "nonce": "n", "version": 1}
+    sealed = json.dumps({"binding": binding, "trust": "", "signatures": {}})
+    sent = {"kind": "ConfigMap", "metadata": {"name": "supernode-public"}, "data": {public.ENTRY: text, reply.ENTRY: sealed}}
+    with pytest.raises(ClusterError, match="let the site send the file again"):
+        reported.opened(sent)
 
 
 def nested(levels: int) -> str:

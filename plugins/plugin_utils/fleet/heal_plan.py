@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..base import formats
+from ..base.foreign_data import cleaned
 from ..base.values import Object
 from ..kube import pod_health
 from ..rotation import restart_conditions, site_proof
@@ -99,7 +100,7 @@ def plan(hub: Hub, pods: Mapping[str, Sequence[Object] | None], now: datetime.da
     """Decide about every SuperNode that is not online.
 
     Args:
-        pods: site -> live pods of its SuperNodes; None where they cannot be restarted from here. Sites that are not in it are not asked.
+        pods: site -> C(seen) of live pods of its SuperNodes; None where they cannot be restarted from here. Sites that are not in it are not asked.
         after: for how long a pod must have been ready, and its node offline.
     """
     found = Plan()
@@ -143,9 +144,9 @@ def _judged(
     """What is wrong with one, and what is done."""
     node = key["node_id"]
     status = str(hub.nodes.get(node, {}).get("status", "unknown to the SuperLink"))
-    own = [pod for pod in pods or () if site_proof.key_of_pod(pod) == (key["pool"], key["name"])]
+    own = [pod for pod in pods or () if pod["key"] == (key["pool"], key["name"])]
     pod = own[0] if own else {}
-    ready = _ready_since(pod)
+    ready = pod.get("ready")
     tries = _tries(hub.records[site], node)
     due = tries[-1] + PAUSES[len(tries) - 1] if 0 < len(tries) < TRIES else now
     left = formats.moment(hub.nodes.get(node, {}).get("offline-at"))
@@ -158,8 +159,8 @@ def _judged(
         why, verdict = f"it is {status}, and its pods cannot be reached from the control node: restart its pod in its cluster", _GIVE_UP
     elif not own:
         why, verdict = f"it is {status} and has no pod: its pool may be smaller, or its node deleted. Run site.yml", _WAIT
-    elif pod["metadata"].get("deletionTimestamp") or ready is None:
-        why, verdict = f"it is {status} and its pod is not ready: {pod_health.describe(pod)}", _WAIT
+    elif ready is None:
+        why, verdict = f"it is {status} and its pod is not ready: {pod['trouble']}", _WAIT
     elif now - since < after:
         why, verdict = f"it has been {status} for {seconds:.0f} s, and has {after.total_seconds():.0f} s", _WAIT
     elif len(tries) >= TRIES:
@@ -171,6 +172,14 @@ def _judged(
     elif now < due:
         why, verdict = f"restart {len(tries)} did not help; the next one is due at {due.isoformat()}", _WAIT
     return Lost(site, key["pool"], key["name"], node, why, pod), verdict
+
+
+def seen(pod: Object) -> Object:
+    """A live pod, reduced to what C(plan) and a restart use of it. Raises one of C(site.DATA_FAULTS) where it has another shape."""
+    ready = None if pod["metadata"].get("deletionTimestamp") else _ready_since(pod)
+    meta = {name: str(pod["metadata"][name]) for name in ("name", "namespace", "uid")}
+    trouble = "" if ready else cleaned(pod_health.describe(pod))
+    return {"metadata": meta, "key": site_proof.key_of_pod(pod), "ready": ready, "trouble": trouble}
 
 
 def _ready_since(pod: Object) -> datetime.datetime | None:

@@ -149,7 +149,7 @@ class Healer:
 
     def _pods(self, site: Site, backend: SiteBackend) -> Sequence[Object] | None:
         pods = backend.pods()
-        return None if pods is None else [pod for pod in pods if proof.belongs(pod, site.federation)]
+        return None if pods is None else [heal_plan.seen(pod) for pod in pods if proof.belongs(pod, site.federation)]
 
     def _restart_all(self, todo: Mapping[str, Sequence[Lost]], backends: Mapping[str, SiteBackend], outcomes: Outcomes, result: dict[str, Any]) -> None:
         """Restart at all sites at the same time; fills in C(healed), C(waiting) and C(fault). A site that fails is left to C(outcomes).

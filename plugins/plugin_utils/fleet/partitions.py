@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from ...module_utils.node_config import MAX_REPLICAS
 from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned
+from ..base.formats import named_hosts
 from ..base.object_names import DIRECT, FEDERATION_CONFIG, UNKNOWN_ADDRESS
 from ..kube.client import Cluster
 from ..pki import certificates
@@ -74,17 +77,20 @@ def allocate(
     ranges: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
     unknown = [site for site in pools if site not in found]
     seen = running(unknown)
-    ranges |= {site: listed for site, listed in seen.items() if listed}
     pools = {site: listed for site, listed in pools.items() if site in found or site in seen}
     wanted = {site: {pool.name: pool.replicas for pool in listed if pool.has_range} for site, listed in pools.items()}
     outcome = partition_numbers.Allocation(partition_numbers.empty_book())
-    before = partition_numbers.empty_book()
+    before, most = partition_numbers.empty_book(), 0
+    known = [sum(number) for listed in ranges.values() for number in listed.values()]
+    believed: dict[str, Mapping[str, tuple[int, int]]] = {}
 
     def change(book: partition_numbers.Book) -> partition_numbers.Book:
-        nonlocal outcome, before
+        nonlocal outcome, before, most
         before = book
+        most = partitions or max([book["partitions"], *known]) + sum(sum(sizes.values()) for sizes in wanted.values()) + MAX_REPLICAS
+        believed.update((site, _taken_over(seen[site], wanted[site], most)) for site in seen)
         try:
-            outcome = partition_numbers.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools), recorded=ranges)
+            outcome = partition_numbers.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools), recorded=ranges | believed)
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
         # Afterwards: a book without sites that has an identity was not lost.
@@ -117,6 +123,9 @@ def allocate(
     for site, listed in pools.items():
         result.allocation[site] = _allocation(outcome.book, site, listed)
         result.dead[site] = [*partition_numbers.left_keys(outcome.book, site), *_dead(found.get(site), renew)]
+    for site, pool in [(one, pool) for one in seen for pool in wanted[one] if pool in seen[one] and pool not in believed[one]]:
+        words = f"the pods of its pool {pool} count from {cleaned(str(seen[site][pool][0]), 40)}, and this fleet only up to {most - 1}: they get new numbers"
+        outcomes[site].warnings.append(named_hosts(site, words))
     warnings = outcomes[chosen[0]].warnings
     warnings += outcome.moved
     if outcome.stale:
@@ -126,6 +135,11 @@ def allocate(
             "partitions, because changing the number restarts their pods; to change it, set -e flower_repartition=true"
         )
     return result
+
+
+def _taken_over(seen: Mapping[str, tuple[int, int]], sizes: Mapping[str, int], most: int) -> dict[str, tuple[int, int]]:
+    """Of the numbers that a site itself reports for its pools, those below C(most): all sites would count with a higher one."""
+    return {pool: found for pool, found in seen.items() if type(found[0]) is int and 0 <= found[0] <= most - sizes.get(pool, 0)}
 
 
 def uncounted(pools: Mapping[str, Sequence[PoolSpec]]) -> dict[str, str]:

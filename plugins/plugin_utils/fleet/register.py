@@ -166,7 +166,7 @@ class Registry:
             try:
                 present = certificate or authority().certificate
                 merged[name], reason = clients.certify(merged[name], request, site=name, settings=settings, ca_certificate=present, ca=authority)
-            except ValueError as error:
+            except pki.UNREADABLE as error:
                 outcomes.fail(name, f"the request for its client certificate cannot be used: {error}.")
                 del merged[name]
                 continue

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_RELEASE = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(.*)")
+_RELEASE = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?(.*)")
 
 
 class Pair(NamedTuple):

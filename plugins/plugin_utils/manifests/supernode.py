@@ -80,7 +80,7 @@ def numbers(sets: Iterable[Object]) -> dict[str, tuple[int, int]]:
     for item in sets:
         wanted = item["spec"]
         if wanted.get("replicas"):
-            start = (wanted.get("ordinals") or {}).get("start", 0)
+            start = (wanted.get("ordinals") or {}).get("start") or 0
             # The selector cannot be changed, and the label of the StatefulSet itself can be removed.
             found[wanted["selector"]["matchLabels"][POOL_LABEL]] = (start, wanted["replicas"])
     return found

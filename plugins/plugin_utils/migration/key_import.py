@@ -19,7 +19,7 @@ from typing import Any
 from ..base.names import SITE, keys_secret
 from ..base.secret_data import entries
 from ..base.values import natural
-from ..pki import keypairs
+from ..pki import certificates, keypairs
 from ..site_keys import keys
 from ..spec.site_spec import PoolSpec, SiteSpec
 from . import operator_federation
@@ -203,7 +203,7 @@ def _public(key: str) -> str:
     """The public line of a private key. No text ever has any of the key."""
     try:
         return keypairs.supernode_public_key(key)
-    except ValueError:
+    except certificates.UNREADABLE:
         raise Refused("it is not a key that Flower accepts: OpenSSH format, a NIST curve, no passphrase") from None
 
 

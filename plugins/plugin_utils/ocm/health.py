@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.foreign_data import FAULTS, cleaned
 from ..base.labels import query
 from ..kube.client import Cluster
 from . import addon_objects, api, app_versions, checks, clusters, hub_reader, key_work, nodes_work, statuses
@@ -75,6 +76,7 @@ def health_row(seen: Seen, online: int | None = None) -> dict[str, Any]:
     """
     pools = nodes_work.rows(seen.nodes)
     state, why = _state(seen)
+    why = cleaned(why)
     row = {
         "state": state,
         "ready": state == READY,
@@ -89,7 +91,7 @@ def health_row(seen: Seen, online: int | None = None) -> dict[str, Any]:
         },
         "applied": statuses.applied(seen.nodes).ready,
         "available": condition(seen.nodes, "Available").get("status", ""),
-        "keys": key_work.job_state(seen.keys).why if key_work.job_of(seen.keys) else "at rest",
+        "keys": cleaned(key_work.job_state(seen.keys).why) if key_work.job_of(seen.keys) else "at rest",
         "desired": sum(pool["desired"] for pool in pools),
         "pods": sum(pool["ready"] for pool in pools),
         "clientapp": {},
@@ -192,17 +194,26 @@ def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) ->
             version,
             apps.get((name, app_versions.name_of(version))),
         )
-        row = health_row(seen)
-        reachable = row["state"] not in (ABSENT, LEAVING, UNACCEPTED, UNHEARD, UNWELL)
-        found[site] = {
-            "reachable": reachable,
-            "error": "" if reachable else f"{site}: {row['why']}",
-            "workloads": nodes_work.rows(seen.nodes),
-            "clientapps": nodes_work.rows(seen.apps),
-            "trouble": row["why"] if reachable else "",
-            "ocm": row,
-        }
+        try:
+            found[site] = _site_state(site, seen)
+        except FAULTS as error:
+            words = f"what its agent reports to {hub.name} of ManagedCluster {name} has another shape ({type(error).__name__}: {cleaned(str(error), 200)})"
+            found[site] = unreachable_state(f"{site}: {words}. Check who may change the status of its ManifestWorks")
     return found
+
+
+def _site_state(site: str, seen: Seen) -> dict[str, Any]:
+    """See C(read)."""
+    row = health_row(seen)
+    reachable = row["state"] not in (ABSENT, LEAVING, UNACCEPTED, UNHEARD, UNWELL)
+    return {
+        "reachable": reachable,
+        "error": "" if reachable else f"{site}: {row['why']}",
+        "workloads": nodes_work.rows(seen.nodes),
+        "clientapps": nodes_work.rows(seen.apps),
+        "trouble": row["why"] if reachable else "",
+        "ocm": row,
+    }
 
 
 def unreachable_state(error: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from ..apply.readiness import READY, State
 from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
 from ..manifests import site_jobs
-from ..site_keys import public
+from ..site_keys import public, reported
 from ..spec.site_spec import SiteSpec
 from . import addon_objects
 from . import statuses as works
@@ -112,7 +112,7 @@ def result(work: Mapping[str, Any] | None, namespace: str) -> public.Public:
         return public.Public()
     standing = [{"kind": "Secret", "name": name} for key, name in values.items() if key.startswith(_STANDS)]
     meta = {"namespace": namespace, "ownerReferences": standing}
-    return public.read({"metadata": meta, "data": {public.ENTRY: values["public"]}})
+    return reported.read({"metadata": meta, "data": {public.ENTRY: values["public"]}})
 
 
 def job_of(work: Mapping[str, Any] | None) -> str:

@@ -14,10 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..apply.readiness import State, stateful_set
-from ..base import object_names
-from ..base.kinds import images_of
-from ..base.labels import POOL_LABEL
 from ..base.values import Object
+from ..kube.workload_facts import facts, number
 from ..spec.site_spec import STATEFUL_SET, SiteSpec
 from . import addon_objects
 from . import statuses as works
@@ -34,6 +32,8 @@ _NUMBERS = {
         for name in ("observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "currentRevision", "updateRevision")
     },
 }
+_COUNTS = ("generation", "observedGeneration", "replicas", "readyReplicas", "updatedReplicas")
+_GENERATIONS = 2**63 - 1  # an int64 of Kubernetes
 _POD = {
     "phase": ".status.phase",
     "waiting": ".status.containerStatuses[?(@.state.waiting)].state.waiting.reason",
@@ -119,14 +119,19 @@ def sets_of(work: Mapping[str, Any] | None) -> list[Object]:
 
 
 def live_sets(work: Mapping[str, Any] | None) -> list[Object]:
-    """The StatefulSets with the reported status; none when it is that of older content."""
+    """The StatefulSets with the reported status; none when it is that of older content.
+
+    Raises:
+        ValueError: the agent reports a count that is not a number.
+    """
     reported = works.feedback(work)
     found = []
     for item in sets_of(work):
         values = reported.get((STATEFUL_SET, item["metadata"]["name"]), {})
         current = values.get("content") == addon_objects.content_of(item)
-        meta = {**item["metadata"], "generation": values.get("generation", 0)}
-        status = {name: values[name] for name in _NUMBERS if name in values} if current else {}
+        meta = {**item["metadata"], "generation": number(values.get("generation"), _GENERATIONS)}
+        known = [name for name in _NUMBERS if name in values] if current else []
+        status = {name: number(values[name], _GENERATIONS) if name in _COUNTS else values[name] for name in known}
         found.append({**item, "metadata": meta, "status": status})
     return found
 
@@ -156,17 +161,4 @@ def trouble(work: Mapping[str, Any] | None) -> str:
 
 def rows(work: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """The pools in the format of M(federated.flower.supernode_info) for other sites."""
-    return [
-        {
-            "kind": STATEFUL_SET,
-            "name": item["metadata"]["name"],
-            "pool": item["metadata"]["labels"].get(POOL_LABEL),
-            "desired": item["spec"]["replicas"],
-            "ready": item["status"].get("readyReplicas", 0),
-            "image": item["spec"]["template"]["spec"]["containers"][0]["image"],
-            "images": images_of(item),
-            "version": item["metadata"]["labels"].get("app.kubernetes.io/version", ""),
-            "datasets": object_names.mounted_datasets(item),
-        }
-        for item in live_sets(work)
-    ]
+    return [facts(item, item["spec"]["replicas"], item["status"].get("readyReplicas", 0)) for item in live_sets(work)]

@@ -22,7 +22,7 @@ from ..kube.client import Cluster
 from ..kube.pod_health import pod_faults
 from ..manifests import site_jobs
 from ..spec.site_spec import SiteSpec
-from . import public, shipped
+from . import public, reported, shipped
 
 _JOB = ("batch/v1", "Job", site_jobs.NAME)
 # A job is suspended while its objects are created, for one or two seconds. After this time its control node has died.
@@ -39,7 +39,7 @@ _HOPELESS = frozenset(
 
 def read(site: Cluster, namespace: str) -> public.Public:
     """What a site reports now."""
-    return public.read(site.get("v1", "ConfigMap", PUBLIC_KEYS, namespace))
+    return reported.read(site.get("v1", "ConfigMap", PUBLIC_KEYS, namespace))
 
 
 def make_room(site: Cluster, namespace: str, seconds: float) -> bool:

@@ -31,7 +31,7 @@ from ..kube.client import Cluster
 from ..pki import certificates, signatures
 from ..rotation import clients
 from ..rotation.client_store import ClientStore
-from ..site_keys import public
+from ..site_keys import public, reported
 from ..site_keys.reply import Reply
 from ..state.ledger import Ledger
 from . import bundle_files, bundle_texts
@@ -116,7 +116,7 @@ class Keeper:
     @property
     def published(self) -> public.Public:
         """What the site published with its last reply."""
-        return public.read(self.reply.get("there"))
+        return reported.read(self.reply.get("there"))
 
     @property
     def trusted(self) -> str:
@@ -262,7 +262,7 @@ class Keeper:
             yield f"it answers version {version}, and the site has answered version {self.answered} already"
         if fingerprint and _digits(fingerprint) != _digits(answer.fingerprint):
             yield f"its fingerprint is {answer.fingerprint}, and not the one that was given (flower_bundle_fingerprint)"
-        published = public.read(answer.there)
+        published = reported.read(answer.there)
         if published.client and published.client != self.site:
             yield f"its certificate request is of {published.client[:63]!r}"
         client = (self.ledger.read_record(self.site) or {}).get("client")

@@ -22,6 +22,7 @@ from ..kube.client import Cluster
 from ..manifests import site_jobs
 from ..marks import owners, proof
 from ..pki import keypairs
+from ..pki.unknown_kinds import explained
 from ..rotation import secrets_rotation, site_proof
 from ..site_keys import job, keys, site_keygen
 from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
@@ -169,9 +170,11 @@ class AtController:
         own = [item for item in listed if not proof.is_managed(item) or proof.belongs(item, self.site.federation)]
         live = {item["metadata"]["name"]: item for item in own}
         due = outdated(self.cluster, self.site, {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))})
-        plan = keys.plan(
-            spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
-        )
+        places = f"one of the Secrets {', '.join(sorted(live))} in namespace {spec.namespace} of {self.cluster.name}"
+        with explained(places, "delete that Secret and run again: it is recreated."):
+            plan = keys.plan(
+                spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
+            )
         credentials = proxy_credentials(spec, self.site.given.get("http_proxy_credentials") or {})
         there = live.get(PROXY_SECRET)
         if credentials and there is None:  # it may be someone else's, without the labels of the others

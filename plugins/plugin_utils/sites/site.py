@@ -21,6 +21,7 @@ from ..base.errors import ClusterError
 from ..base.object_names import SiteAccess
 from ..base.values import Object
 from ..kube.client import Cluster
+from ..pki import certificates
 from ..spec.site_spec import SiteSpec
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Site:
 
 
 # What the data of one site can raise that this code did not foresee. It ends that site, and no other.
-DATA_FAULTS = (*foreign_data.FAULTS, OSError)
+DATA_FAULTS = (*foreign_data.FAULTS, *getattr(certificates, "UNREADABLE", ()), OSError)  # without the library, it raises nothing
 
 
 def unexpected(error: Exception) -> str:

@@ -8,16 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..base import object_names
 from ..base.errors import ClusterError
 from ..base.foreign_data import cleaned
 from ..base.kinds import images_of
-from ..base.labels import POOL_LABEL
 from ..base.names import CLIENTAPP
 from ..base.object_names import SERVERAPP, SUPEREXEC, SUPERLINK, SUPERNODE
 from ..base.plain_data import canonical
 from ..base.secret_data import entries
 from ..kube import pod_health as site_pods
+from ..kube import workload_facts
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..kube.stuck_pods import refusal
@@ -34,22 +33,15 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
     """What a Deployment, StatefulSet or DaemonSet wants and has.
 
     Returns:
-        C(kind), C(name), C(pool) (None where there is none), C(desired), C(ready), C(image) of its main container, C(images) (container -> image), C(version),
-        C(datasets), C(apart): whether its SuperNodes compute nothing themselves, so that there must be ClientApps in their own pods.
+        What C(workload_facts.facts) returns, and C(apart): whether its SuperNodes compute nothing themselves, so that there must be ClientApps in their
+        own pods.
     """
     spec, status = obj["spec"], obj.get("status", {})
     daemon = obj["kind"] == "DaemonSet"
     containers = spec["template"]["spec"]["containers"]
+    desired = status.get("desiredNumberScheduled", 0) if daemon else spec.get("replicas", 1)
     return {
-        "kind": obj["kind"],
-        "name": obj["metadata"]["name"],
-        "pool": obj["metadata"].get("labels", {}).get(POOL_LABEL),
-        "desired": status.get("desiredNumberScheduled", 0) if daemon else spec.get("replicas", 1),
-        "ready": status.get("numberReady", 0) if daemon else status.get("readyReplicas", 0),
-        "image": containers[0]["image"],
-        "images": images_of(obj),
-        "version": obj["metadata"].get("labels", {}).get("app.kubernetes.io/version", ""),
-        "datasets": object_names.mounted_datasets(obj),
+        **workload_facts.facts(obj, desired, status.get("numberReady" if daemon else "readyReplicas", 0)),
         "apart": SUPEREXEC not in images_of(obj) and any(one["name"] == SUPERNODE and PROCESS in (one.get("args") or []) for one in containers),
     }
 

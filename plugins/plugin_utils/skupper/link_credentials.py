@@ -14,15 +14,22 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..pki import certificates, chain
+from ..pki.unknown_kinds import explained
 
 Entries = Mapping[str, str]
 
 
 def describe(pem: str) -> dict[str, Any]:
-    """Public facts of a certificate: C(subject), C(serial), C(not_before), C(not_after), C(fingerprint); empty for none."""
+    """Public facts of a certificate: C(subject), C(serial), C(not_before), C(not_after), C(fingerprint); empty for none.
+
+    Raises:
+        ClusterError: it has a part of an unknown kind.
+        ValueError: it is broken.
+    """
     if not certificates.split(pem):
         return {}
-    found = certificates.describe(certificates.first(pem))
+    with explained("a Secret of a Skupper link", "delete that Secret and its Link, and run federated.flower.site: both are recreated."):
+        found = certificates.describe(certificates.first(pem))
     return {key: found[key] for key in ("subject", "serial", "not_before", "not_after", "fingerprint")}
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..apply.readiness import State
+from ..base.errors import ClusterError
 from ..base.object_names import FLEET_PORT
 from ..base.values import integer, text
 from ..manifests.skupper import FLEET
@@ -24,7 +25,7 @@ Object = Mapping[str, Any]
 def _summary(site: Object) -> dict[str, Any]:
     found, status = state.site(site), state.status(site)
     return {
-        "name": site["metadata"]["name"],
+        "name": text(site["metadata"]["name"]),
         "uid": state.uid(site),
         "ready": found.ready,
         "trouble": found.why,
@@ -100,21 +101,18 @@ def of_site(
     def view(one: Object, found: State, **more: Any) -> dict[str, Any]:
         return {"name": one["metadata"]["name"], "ready": found.ready, "trouble": found.why, **more}
 
-    def certificate(link: Object) -> str:
-        return (secrets.get((link.get("spec") or {}).get("tlsCredentials") or "") or {}).get("tls.crt", "")
+    def linked(link: Object) -> dict[str, Any]:
+        found, status = state.link(link, own_site=site), state.status(link)
+        name, end = text((link.get("spec") or {}).get("tlsCredentials")), ""
+        try:
+            end = link_credentials.describe((secrets.get(name) or {}).get("tls.crt", "")).get("not_after", "")
+        except (ClusterError, ValueError):
+            found = State(False, "; ".join(filter(None, [found.why, f"the certificate in Secret {name} cannot be read, and so not its end"])))
+        return view(link, found, remote=status.get("remoteSiteName", ""), remote_uid=status.get("remoteSiteId", ""), not_after=end)
 
     return {
         "site": _summary(site),
-        "links": [
-            view(
-                link,
-                state.link(link, own_site=site),
-                remote=state.status(link).get("remoteSiteName", ""),
-                remote_uid=state.status(link).get("remoteSiteId", ""),
-                not_after=link_credentials.describe(certificate(link)).get("not_after", ""),
-            )
-            for link in links
-        ],
+        "links": [linked(link) for link in links],
         "listeners": [
             view(
                 one,

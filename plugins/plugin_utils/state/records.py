@@ -91,9 +91,7 @@ def unregistered(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any
     """
     return [
         fingerprint
-        for fingerprint, key in sorted(
-            record["keys"].items(), key=lambda item: (item[1]["pool"], natural(item[1]["name"]))
-        )
+        for fingerprint, key in sorted(record["keys"].items(), key=lambda item: (item[1]["pool"], natural(item[1]["name"])))
         if not key.get("leaving") and not key.get("dead") and (not key["node_id"] or key["node_id"] not in nodes)
     ]
 
@@ -130,9 +128,7 @@ def retire(record: Mapping[str, Any], fingerprints: Sequence[str], now: str = ""
     return new
 
 
-def to_retire(
-    record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], *, by_hand: bool = False
-) -> dict[str, dict[str, Any]]:
+def to_retire(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], *, by_hand: bool = False) -> dict[str, dict[str, Any]]:
     """Fingerprint -> key of those that may be unregistered now.
 
     A key waits as long as it is online itself, and its successor (of the same pool and name) is not: its pod has
@@ -157,9 +153,7 @@ def to_retire(
     return chosen
 
 
-def runs_with_another_key(
-    record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], *, claiming: bool = False
-) -> bool:
+def runs_with_another_key(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], *, claiming: bool = False) -> bool:
     """Whether pods of a site may run with another key than the one that is registered for them.
 
     This is the case when a key was replaced, and the node of the new one is not online: the pod read the old one when
@@ -237,9 +231,7 @@ def merged(old: Mapping[str, Any], new: Mapping[str, Any], seen: Mapping[str, An
     for fingerprint in {**theirs, **ours}:
         if fingerprint in old.get("retired", {}) and fingerprint not in theirs:
             continue  # the other one has seen it unregistered
-        kept["keys"][fingerprint] = _merged_key(
-            theirs.get(fingerprint), ours.get(fingerprint), before.get(fingerprint, {})
-        )
+        kept["keys"][fingerprint] = _merged_key(theirs.get(fingerprint), ours.get(fingerprint), before.get(fingerprint, {}))
     for fingerprint in kept["keys"]:
         kept["retired"].pop(fingerprint, None)
     # A certificate that another control node issued meanwhile stays: every serial that a site may have must be in the ledger.
@@ -258,9 +250,7 @@ def serial_of(superseded: str | Mapping[str, Any]) -> str:
     return superseded if isinstance(superseded, str) else str(superseded["serial"])
 
 
-def _merged_key(
-    theirs: Mapping[str, Any] | None, ours: Mapping[str, Any] | None, before: Mapping[str, Any]
-) -> dict[str, Any]:
+def _merged_key(theirs: Mapping[str, Any] | None, ours: Mapping[str, Any] | None, before: Mapping[str, Any]) -> dict[str, Any]:
     """One key of two records; each field from the one that changed it."""
     if theirs is None or ours is None or theirs == ours:
         return dict(ours or theirs or {})
@@ -268,9 +258,7 @@ def _merged_key(
     if theirs.get("leaving") != before.get("leaving") and not theirs.get("leaving"):
         key.pop("leaving", None)
     # A record with a node id has registered the key. A key is dead for the one that registered it second, or once that node is gone.
-    node = next(
-        (one for one in (ours.get("node_id"), theirs.get("node_id")) if one and one != before.get("node_id")), None
-    )
+    node = next((one for one in (ours.get("node_id"), theirs.get("node_id")) if one and one != before.get("node_id")), None)
     key["node_id"] = node or theirs.get("node_id") or ours.get("node_id")
     verdicts = [one for one in (ours, theirs) if one.get("node_id") == key["node_id"]]
     key["dead"] = any(one.get("dead") for one in verdicts)
@@ -304,9 +292,7 @@ def record_error(record: Any, site: str) -> str:
 
 def dead_keys(record: Mapping[str, Any]) -> list[str]:
     """Fingerprints of keys that Flower no longer accepts; the site must create new ones. It has done so for those that leave."""
-    return sorted(
-        fingerprint for fingerprint, key in record["keys"].items() if key.get("dead") and not key.get("leaving")
-    )
+    return sorted(fingerprint for fingerprint, key in record["keys"].items() if key.get("dead") and not key.get("leaving"))
 
 
 def public_facts(fingerprint: str, key: Mapping[str, Any], change: str) -> dict[str, str]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,6 +48,7 @@ class Fleet:
         self.silent = (NEVER, NEVER)
         self.refuses = ""
         self.superlink = True
+        self.strange = self.pod("c", "0")
         self.records = {site: self.record(site) for site in SITES}
 
     @staticmethod
@@ -81,13 +82,14 @@ class Fleet:
         self.records[site] = change(self.records[site])
         return True
 
-    def way(self, site: str) -> Any:
+    @staticmethod
+    def pod(site: str, n: str) -> dict[str, Any]:
         ready = {"type": "Ready", "status": "True", "lastTransitionTime": LONG_AGO}
         own = {labels.POOL_LABEL: "cpu"}
-        pods = [
-            {"metadata": {"name": f"supernode-cpu-{n}", "namespace": "flower", "uid": f"{site}{n}", "labels": own}, "status": {"conditions": [ready]}}
-            for n in "01"
-        ]
+        return {"metadata": {"name": f"supernode-cpu-{n}", "namespace": "flower", "uid": f"{site}{n}", "labels": own}, "status": {"conditions": [ready]}}
+
+    def way(self, site: str) -> Any:
+        pods = [self.strange if (site, n) == ("c", "0") else self.pod(site, n) for n in "01"]
 
         def restart(chosen: Sequence[dict[str, Any]]) -> None:
             if self.refuses == site:
@@ -143,6 +145,24 @@ def test_a_slow_site_holds_up_no_other(fleet: Fleet) -> None:
     fleet.back = {"a0": 170}
     healed(fleet)
     assert (2, "b1") in fleet.restarted and (170, "a1") in fleet.restarted
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pod: pod["status"].update(conditions=[{}]),
+        lambda pod: pod["status"].update(conditions=["Ready"]),
+        lambda pod: pod.pop("metadata"),
+        lambda pod: pod["metadata"].update(labels=["cpu"]),
+        lambda pod: pod["metadata"].pop("uid"),
+        lambda pod: pod["metadata"].update(ownerReferences=[{"kind": "DaemonSet"}]),
+    ],
+)
+def test_a_site_whose_pods_have_another_shape_ends_itself_only(fleet: Fleet, change: Callable[[dict[str, Any]], Any]) -> None:
+    change(fleet.strange)
+    told = healed(fleet)
+    assert of(told["healed"]) == ["a0", "a1", "b0", "b1"] and not told["fault"]
+    assert list(told["unreadable"]) == ["c"] and told["unreadable"]["c"].startswith("c: unexpected error")
 
 
 def test_all_of_a_site_at_once(fleet: Fleet) -> None:

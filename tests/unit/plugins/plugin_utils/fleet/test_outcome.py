@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import resource
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -17,8 +17,10 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import StepResult
 from ansible_collections.federated.flower.plugins.plugin_utils.state.parent import Abandoned
+from ansible_collections.federated.flower.tests.unit import strange_crypto
 
 
 class Run:
@@ -60,6 +62,15 @@ def test_data_that_nobody_foresaw_ends_its_own_site_only() -> None:
     outcomes = Outcomes(Run(), ["a", "b"], 2)
     assert outcomes.each({"b": "B"}.__getitem__) == {"b": "B"}
     assert outcomes["a"].msg == "a: unexpected error, please report it: KeyError: 'a'"
+
+
+@pytest.mark.parametrize(
+    "read", [lambda: certificates.describe(strange_crypto.certificate()), lambda: keypairs.supernode_public_key(strange_crypto.supernode_key())]
+)
+def test_a_key_or_certificate_of_an_unknown_kind_ends_its_own_site_only(read: Callable[[], Any]) -> None:
+    outcomes = Outcomes(Run(), ["a", "b"], 2)
+    assert outcomes.each(lambda name: name if name == "b" else read()) == {"b": "b"}
+    assert outcomes["a"].failed
 
 
 def test_what_was_changed_before_an_error_is_recorded() -> None:

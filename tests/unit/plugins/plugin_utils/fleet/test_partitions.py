@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec im
 from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers, records
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 class Kept(Ledger):
@@ -50,11 +51,14 @@ def pool(name: str, number: str, replicas: int) -> PoolSpec:
     return PoolSpec(name=name, replicas=replicas, node_config={"partition-id": number})
 
 
-def allocate(ledger: Ledger, partitions_: int | None = None, places: Any = None, **pools: PoolSpec) -> tuple[partitions.Numbers, Outcomes]:
+def allocate(
+    ledger: Ledger, partitions_: int | None = None, places: Any = None, running: Mapping[str, Any] | None = None, **pools: PoolSpec
+) -> tuple[partitions.Numbers, Outcomes]:
     run, chosen = RecordedRun(), {site: [one] for site, one in pools.items()}
     outcomes = Outcomes(run, chosen, 1)
+    seen = running or {}
     numbers = partitions.allocate(
-        run, outcomes, ledger, chosen, lambda names: dict.fromkeys(names, {}), partitions=partitions_, repartition=False, places=places
+        run, outcomes, ledger, chosen, lambda names: {name: seen.get(name, {}) for name in names}, partitions=partitions_, repartition=False, places=places
     )
     return numbers, outcomes
 
@@ -103,6 +107,27 @@ def test_sites_that_count_inside_themselves_take_no_numbers_of_others_when_the_b
     assert {site: entry["pools"] for site, entry in ledger.book["sites"].items()} == {
         "b": {"cpu": {"offset": 0, "size": 2}}
     }
+
+
+@each_row(
+    ("start", "fixed", "offset"),
+    [
+        (4, None, 4),
+        (4, 6, 4),
+        (5, 6, 2),
+        (1001, None, 1001),
+        *[(odd, None, 2) for odd in ("x", "4", None, {}, [1], 1.5, True, -1, 10**9)],
+        *[(odd, 6, 2) for odd in ("x", 10**9)],
+    ],
+)
+def test_numbers_that_a_site_itself_reports_are_taken_over_if_they_fit_the_fleet(start: Any, fixed: int | None, offset: int) -> None:
+    ledger = Kept({"a": {"cpu": range(2)}})
+    two = pool("cpu", "{partition}", 2)
+    allocate(ledger, a=two)
+    found, outcomes = allocate(ledger, fixed, running={"b": {"cpu": (start, 2)}}, a=two, b=two)
+    assert not faults(outcomes) and found.allocation["b"]["cpu"]["offset"] == offset
+    assert ledger.book["partitions"] == (fixed or offset + 2)
+    assert [words.startswith("b: the pods of its pool cpu count from ") for words in outcomes["b"].warnings] == [True] * (start != offset)
 
 
 def test_pools_without_a_range() -> None:

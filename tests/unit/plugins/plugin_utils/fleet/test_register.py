@@ -17,10 +17,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome imp
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registered, Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeyResult, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
+from ansible_collections.federated.flower.tests.unit import strange_crypto
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.test_outdated import (
     CRASHED,
     RUNS,
@@ -97,6 +98,14 @@ def test_a_superlink_that_lost_its_database_is_noticed(
     registry.register({"site-b": KeyResult(keys=KEYS[:1])}, outcomes, {}, {}, locations={"site-b": "-33.9,18.4"})
     assert described == [("site-b/cpu/0", "-33.9,18.4")] * lost
     assert ["does not know 1 of its SuperNodes any more" in one for one in outcomes["site-b"].warnings] == [True] * lost
+
+
+def test_a_request_with_an_unknown_kind_of_key_fails_its_own_site(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "client_store", lambda: SimpleNamespace(read=lambda: None))
+    requests = {"site-a": strange_crypto.request(), "site-b": certificates.client_request(keypairs.make_client_key(), "site-b")}
+    merged, outcomes = {name: records.empty_record(name) for name in requests}, Outcomes(RUN, requests, 1)
+    assert list(registry._certify({name: KeyResult(client_request=text) for name, text in requests.items()}, merged, outcomes)) == ["site-b"]
+    assert list(merged) == outcomes.good() == ["site-b"] and "request for its client certificate cannot be used" in outcomes["site-a"].msg
 
 
 MEANT = {"namespace": "flower", "uid": "old"}

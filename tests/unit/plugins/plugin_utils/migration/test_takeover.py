@@ -26,7 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.migration.federat
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.operator_federation import OperatorFederation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
-from ansible_collections.federated.flower.tests.unit import operator_objects
+from ansible_collections.federated.flower.tests.unit import operator_objects, strange_crypto
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.specs import site_of
 
@@ -134,11 +134,13 @@ def test_keys_of_a_daemon_set_have_the_names_of_nodes(site: Callable[..., Any]) 
         (shared(arguments=[f"{OPTION}=/keys/other"]), "no entry other"),
         (shared(arguments=[f"{OPTION}=/keys/$(POD)"], env=[POD_NAME], volumes=[{"name": "keys", "secret": {"secretName": "gone"}}]), "there is no Secret gone"),
         (shared(arguments=[f"{OPTION}=/keys/text"], replicas=1), "not a key that Flower accepts"),
+        (shared(arguments=[f"{OPTION}=/keys/strange"], replicas=1), "not a key that Flower accepts"),
     ],
 )
 def test_says_why_a_key_is_not_kept(pool: dict[str, Any], why: str, site: Callable[..., Any]) -> None:
     resource = federation(pool)
-    outcome = key_import.import_keys(seen_of(resource), {"node-keys": secret(key=KEYS[0], text="no key")}, site(resource), {})
+    there = {"node-keys": secret(key=KEYS[0], text="no key", strange=strange_crypto.supernode_key())}
+    outcome = key_import.import_keys(seen_of(resource), there, site(resource), {})
     assert all(one.result == "new" and why in one.why for one in outcome.found), outcome.found
     assert not outcome.secrets and not outcome.sources
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, app_versions, health, leaving
@@ -79,6 +81,28 @@ def test_the_first_thing_that_is_wrong_is_told(seen, parsed_ocm_site, status):
         row = health.health_row(seen(**changes), 1)
         assert (row["state"], row["ready"]) == (state, False), changes
         assert words in row["why"]
+
+
+def of_hub(status, work, clusters):
+    """What a hub reports of a site in each of some clusters: name -> the ManifestWork with its SuperNodes."""
+    works = [{**clusters[name], "metadata": {**work["metadata"], "name": "flower-supernode-nodes", "namespace": name}} for name in clusters]
+    listed = {"ManagedCluster": [status.cluster(name) for name in clusters], "ManifestWork": works}
+    hub = SimpleNamespace(name="hub", list=lambda _version, kind, **_more: listed.get(kind, []), get=lambda *_what: None)
+    return health.read(hub, "flower", "flower-supernode", {f"site of {name}": name for name in clusters})
+
+
+@pytest.mark.parametrize(("reported", "ready"), [("1", 1), ("7 of 9", None), ("9" * 5000, None), ({}, None), (-1, None)])
+def test_counts_of_an_agent_that_are_no_numbers_end_its_own_site_only(parsed_ocm_site, status, reported, ready):
+    work = status.nodes(parsed_ocm_site())
+    numbers = status.numbers(work)
+    good, odd = status.taken(work, numbers), status.taken(work, {which: {**values, "readyReplicas": reported} for which, values in numbers.items()})
+    found = of_hub(status, work, {"cluster-a": odd, "cluster-b": good})
+    assert found["site of cluster-b"]["workloads"][0]["ready"] == 1
+    one = found["site of cluster-a"]
+    if ready is None:
+        assert not one["reachable"] and "reports to hub of ManagedCluster cluster-a has another shape" in one["error"] and len(one["error"]) < 500
+    else:
+        assert one["workloads"][0]["ready"] == ready and one["ocm"]["pods"] == ready
 
 
 def test_what_is_said_of_a_site_that_is_not_in_the_inventory():

@@ -25,6 +25,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.key_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit import strange_crypto
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
 class Secrets(Cluster):
@@ -121,6 +123,16 @@ def test_keys_of_another_federation_are_no_keys_of_a_pool_that_is_gone(
     found, _made = AtController(SimpleNamespace(check=True), site, Listed(*strange, gone)).make(keys.Wanted([pool]))
     assert found.extra == {"gone": ["0"]}
     assert keys_secret("cpu") in written, "it is refused when it is written: another federation has an object of this name"
+
+
+@each_row("entry", ["supernode-cpu-keys", "supernode-local-tls"])
+def test_a_secret_with_a_key_or_certificate_of_an_unknown_kind_is_reported(entry: str, parsed_site: Callable[..., SiteSpec]) -> None:
+    data = {"0": strange_crypto.supernode_key()} if "cpu" in entry else {"tls.crt": strange_crypto.certificate()}
+    site = SimpleNamespace(name="site-a", namespace="lab", federation="demo", spec=parsed_site(federation="demo", namespace="lab"), given={})
+    source = AtController(SimpleNamespace(check=True), site, Listed(keys.build("demo", "lab", entry, data)))
+    with pytest.raises(ClusterError, match=f"Secrets {entry} in namespace lab of site-a .* cannot be read .* delete that Secret") as error:
+        source.make(keys.Wanted([keys.Pool("cpu", ["0"], 0)], listener="x" if "tls" in entry else ""))
+    assert "nine" not in str(error.value), "no part of a private key"
 
 
 class Elsewhere(Cluster):

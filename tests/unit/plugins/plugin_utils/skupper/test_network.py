@@ -11,6 +11,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_repor
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.fleet_table import fleet_table
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
+from ansible_collections.federated.flower.tests.unit import strange_crypto
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
@@ -110,6 +111,13 @@ def test_listeners_and_links_of_others_in_the_namespace_are_not_the_federations(
     elsewhere = given.link("warehouse", remote="uid-of-warehouse", credentials="warehouse", ours=False)
     assert problems(hub(), site_a=joined(listeners=[listener(), theirs], links=[elsewhere])) == []
     assert problems(hub(), site_a=joined(listeners=[theirs])) == ["site-a: it has no Listener for the SuperLink (routing key flower-fleet)"]
+
+
+def test_a_certificate_that_cannot_be_read_is_trouble_of_its_link():
+    for pem in (strange_crypto.certificate(), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"):
+        found = network.of_site([given.site()], [given.link()], [listener()], {"flower-superlink": {}}, {"flower-hub": {"tls.crt": pem}})
+        assert [(one["ready"], one["not_after"]) for one in found["links"]] == [(False, "")]
+        assert any("the certificate in Secret flower-hub cannot be read" in one for one in problems(hub(), site_a=found))
 
 
 def test_ends_of_certificates():
