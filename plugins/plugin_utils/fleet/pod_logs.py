@@ -119,6 +119,7 @@ class Reader:
             for name, restarts in started.items():
                 if self._left <= 0 or time.monotonic() > deadline:
                     self._note(f"its logs are not read completely, because they take more than {_MOST >> 20} MiB or {_SECONDS} s: ask for fewer lines")
+                    self._begun = True
                     return found
                 found += self._container(pod["metadata"], name, restarts)
                 if self._begun and len(found) > _FOLLOWED:

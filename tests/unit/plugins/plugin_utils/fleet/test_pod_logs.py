@@ -135,6 +135,16 @@ def test_a_cluster_that_floods_is_left_out_in_part_and_says_so() -> None:
     assert any(words.endswith("quiet") for words in shown) and sum(words.endswith("flood") for words in shown) == 2000
 
 
+def test_a_cluster_whose_first_answer_is_too_large_is_limited_when_it_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_logs, "_MOST", 60_000)
+    monkeypatch.setattr(pod_logs, "_FOLLOWED", 100)
+    site = Site(*(f"{T}1.{number:04}Z x" for number in range(3000)))
+    site.list = lambda *_place, **_options: [{**Site().list()[0], "metadata": {"name": str(n), "uid": str(n)}} for n in range(2)]  # type: ignore[method-assign]
+    one = reader(site, lines=3000)
+    assert len(one.read()) == 3000 and "not read completely" in one.notes[0]
+    assert len(one.read()) == 100
+
+
 def test_lines_that_take_long_to_show_wait_at_their_cluster_and_delay_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_logs, "_PAUSE", 0.1)
     monkeypatch.setattr(pod_logs, "_SHOWN", 0.1)
