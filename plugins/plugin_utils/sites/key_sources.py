@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from ...module_utils.node_config import MAX_REPLICAS
 from ..apply import applyset
 from ..apply.engine import apply_objects
 from ..base.addresses import SUBDOMAIN
@@ -18,7 +19,6 @@ from ..base.names import CLIENTAPP, CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
 from ..base.object_names import PROXY_MARK, PROXY_SECRET, SUPERNODE
 from ..base.secret_data import CREDENTIALS, entries, secret
 from ..base.values import text
-from ..checks.site_rules import MAX_SUPERNODES
 from ..kube import nodes
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
@@ -71,9 +71,9 @@ def wanted(
             pools.append(keys.Pool(pool.name, names, offset))
             ready[pool.name] = set(names)
     total = sum(len(pool.names) for pool in pools)
-    if total > MAX_SUPERNODES:  # of pools with replicas alone, variables say so before
+    if total > MAX_REPLICAS:  # of pools with replicas alone, variables say so before
         raise ClusterError(
-            f"its pools would have {total} SuperNodes, one on each node of a DaemonSet pool; a site has at most {MAX_SUPERNODES}. Choose fewer nodes "
+            f"its pools would have {total} SuperNodes, one on each node of a DaemonSet pool; a site has at most {MAX_REPLICAS}. Choose fewer nodes "
             "(node_selector, tolerations or affinity of the pool), or make more than one site of it."
         )
     listener = listener_certificate_name(spec.namespace) if spec.has_separate_clientapps else ""
