@@ -142,6 +142,7 @@ class Loader(_PackageLoader):
     """The package's loader, which reads all fields that kubectl does, and reports failures of exec plugins instead of logging them only."""
 
     _basic: str | None = None
+    _get_google_credentials: Callable[[], Any]
 
     def load_and_set(self, client_configuration: Any) -> None:
         """Set what the entries say on the settings of a connection; see C(auth)."""

@@ -174,7 +174,7 @@ def expired(**config: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (InvalidGrantError(description="Token has been expired or revoked."), r"InvalidGrantError: \(invalid_grant\) Token has been expired or revoked\. Log in"),
+        (InvalidGrantError(description="Token has been revoked."), r"InvalidGrantError: \(invalid_grant\) Token has been revoked\. Log in"),
         (urllib3.exceptions.MaxRetryError(None, "https://idp"), "MaxRetryError: None: Max retries exceeded with url: https://idp"),  # type: ignore[arg-type]
         (ApiException(404, "Not Found"), r"ApiException: \(404\)"),
         (Exception("first\x1b\nsecond"), "Exception: first"),
