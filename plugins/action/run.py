@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +151,8 @@ class ActionModule(ClusterAction):
         given = [self._variable_of(variables, name) for name in ("supernode_namespace", "flower_namespace")]
         namespace = str(next(filter(None, given), inventory.DEFAULT))
         # Not with C(self.connect), after which notes for the audit trail would be about the site.
-        cluster = connect(self.auth_of(site), timeout=self.api_timeout(site) or _SITE_TIMEOUT)
-        return packages.SitePods(cluster, namespace, self.of_hub("federation"))
+        access = partial(connect, self.auth_of(site), timeout=self.api_timeout(site) or _SITE_TIMEOUT)
+        return packages.SitePods(access, namespace, self.of_hub("federation"))
 
     def _provide(self, cli: FlowerCLI, inputs: run_inputs.RunInputs, result: dict[str, Any]) -> list[str]:
         """Provide what the run begins with, last before it is submitted; in check mode only look. Returns it in words."""

@@ -21,7 +21,7 @@ from ansible import constants
 
 from ..base.errors import ClusterError
 from ..base.plain_data import to_json_data
-from ..manifests import gitops
+from ..manifests import gitops_objects
 
 # Set by render.yml alone: the folder for the files may stand in an inventory, and other playbooks in check mode say what they would change.
 RENDERS = "__render_objects"
@@ -45,13 +45,13 @@ def add_objects(host: str, objects: Iterable[Mapping[str, Any]], site: str = "")
         host: inventory name of the cluster in which they are.
         site: inventory name of the site for which they are there, if that is another cluster.
     """
-    _add(_of(host), {"site": site, "objects": list(gitops.chosen(objects))})
+    _add(_of(host), {"site": site, "objects": list(gitops_objects.chosen(objects))})
 
 
 def objects_of(host: str) -> list[Mapping[str, Any]] | None:
     """Each object that was kept for a host, once; None where nothing was rendered."""
     parts = _read(_of(host))
-    return None if parts is None else gitops.latest(item for part in parts for item in part["objects"])
+    return None if parts is None else gitops_objects.latest(item for part in parts for item in part["objects"])
 
 
 def sites_of(host: str) -> set[str]:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..base.errors import ClusterError
@@ -35,7 +36,7 @@ OF_SITE = (SUPERNODE, CLIENTAPP, KEY_APPLICATION, PULL_APPLICATION)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)(?: (.*))?")
 _LONGEST = 2000  # characters of a line
 _FILTERED = 10_000  # lines of a container that are read to find those that match
-_FOLLOWED = 2000  # lines of a container that are read in a second
+_FOLLOWED = 2000  # lines of a container that are read in a second, and of a cluster that are shown
 _MOST = 16 * 1024 * 1024  # bytes of the logs of a cluster
 _SECONDS = 60  # for the logs of a cluster
 _PAUSE, _SHOWN = 1.0, 0.2  # seconds between two questions to a cluster, and until lines are shown
@@ -92,11 +93,13 @@ class Reader:
 
     Attributes:
         notes: sentences on containers whose log is not read.
+        left_out: how many lines the last C(read) did not return, because there were too many to follow.
     """
 
     def __init__(self, cluster: Cluster, place: Place, wanted: Wanted) -> None:
         self.cluster, self.place, self.wanted = cluster, place, wanted
         self.notes: list[str] = []
+        self.left_out = 0
         self._last: dict[tuple[str, str], tuple[str, int]] = {}  # uid of a pod and container -> time of the last line, restarts then
         self._since, self._until = (_as_text(moment) for moment in (wanted.since, wanted.until))
         self._begun = False
@@ -108,7 +111,7 @@ class Reader:
             ClusterError: the pods cannot be listed, or their logs may not be read.
         """
         place, found = self.place, list[Line]()
-        self._left, deadline = _MOST, time.monotonic() + _SECONDS
+        self._left, self.left_out, deadline = _MOST, 0, time.monotonic() + _SECONDS
         for pod in self.cluster.list("v1", "Pod", place.namespace, labels=proof.pods_query(place.federation, *place.names)):
             started = _started(pod)
             if len(started) < len(_statuses(pod)) or not started:
@@ -116,8 +119,12 @@ class Reader:
             for name, restarts in started.items():
                 if self._left <= 0 or time.monotonic() > deadline:
                     self._note(f"its logs are not read completely, because they take more than {_MOST >> 20} MiB or {_SECONDS} s: ask for fewer lines")
+                    self._begun = True
                     return found
                 found += self._container(pod["metadata"], name, restarts)
+                if self._begun and len(found) > _FOLLOWED:
+                    self.left_out += len(found) - _FOLLOWED
+                    found = merge([found])[-_FOLLOWED:]
         self._begun = True
         return found
 
@@ -150,7 +157,10 @@ class Reader:
             self._note(f"pod {pod}, container {container}: {error.text}")
             return []
         self._left -= len(answer)
-        return [line for line in self._parsed(answer, pod, container) if line.at > after]
+        found = list(self._parsed(answer, pod, container))
+        if self._begun and after and len(found) >= lines and found[0].at > after:
+            self._note(f"pod {pod}, container {container}: lines may be missing, because it writes more than the {lines} that are read at once")
+        return [line for line in found if line.at > after]
 
     def _parsed(self, answer: bytes, pod: str, container: str) -> Iterable[Line]:
         at = ""
@@ -179,43 +189,55 @@ def merge(found: Iterable[Iterable[Line]]) -> list[Line]:
 def follow(readers: Sequence[Reader], seconds: float, show: Callable[[str], None], require_playbook: Callable[[], None]) -> None:
     """Show new lines for some seconds. Each cluster is asked every second; one that does not answer keeps no other one back.
 
+    Of each cluster, one batch of lines waits until it is shown: one that writes faster than that fills no memory, and its oldest lines are left out.
+
     Args:
         show: shows a line, or a note.
         require_playbook: raises an error when the playbook has ended.
     """
-    found: queue.SimpleQueue[list[Line] | str] = queue.SimpleQueue()
     end = threading.Event()
 
-    def ask(reader: Reader) -> None:
+    def ask(reader: Reader, batches: queue.Queue[tuple[list[Line], list[str]]]) -> None:
         shown: set[str] = set(reader.notes)
         while not end.is_set():
             begun = time.monotonic()
-            words = ""
+            lines, notes, more = list[Line](), list[str](), list[str]()
             try:
-                found.put(reader.read())
+                lines = reader.read()
+                if reader.left_out:
+                    more.append(f"{reader.place.host}: {reader.left_out} lines are not shown, because there were more than {_FOLLOWED} at once")
             except ClusterError as error:
-                words = f"{reader.place.host}: {error.message}"
+                notes.append(f"{reader.place.host}: {error.message}")
             except DATA_FAULTS as error:
-                words = f"{reader.place.host}: {unexpected(error)}"
-            for note in [*([words] if words else []), *reader.notes]:
-                if note not in shown:
-                    shown.add(note)
-                    found.put(note)
+                notes.append(f"{reader.place.host}: {unexpected(error)}")
+            notes = [note for note in [*notes, *reader.notes] if note not in shown]
+            shown.update(notes)
+            while not end.is_set():
+                try:
+                    batches.put((lines, more + notes), timeout=_SHOWN)
+                    break
+                except queue.Full:
+                    pass
             end.wait(max(_PAUSE - (time.monotonic() - begun), 0.1))
 
+    found = [queue.Queue[tuple[list[Line], list[str]]](1) for _reader in readers]
     deadline = time.monotonic() + seconds
     with ThreadPoolExecutor(max(1, len(readers))) as pool:
         try:
-            asked = [pool.submit(ask, reader) for reader in readers]
+            asked = [pool.submit(ask, reader, batches) for reader, batches in zip(readers, found)]
             while time.monotonic() < deadline and not all(one.done() for one in asked):
                 time.sleep(min(_SHOWN, max(deadline - time.monotonic(), 0)))
                 require_playbook()
-                new = [found.get() for _one in range(found.qsize())]
-                for line in merge(lines for lines in new if not isinstance(lines, str)):
-                    show(str(line))
-                for note in new:
-                    if isinstance(note, str):
-                        show(note)
+                checked = time.monotonic()
+                new = [batches.get() for batches in found if not batches.empty()]
+                lines, notes = (lines for lines, _notes in new), (note for _lines, notes in new for note in notes)
+                for words in chain(map(str, merge(lines)), notes):
+                    if (now := time.monotonic()) >= deadline:
+                        break
+                    if now - checked >= _SHOWN:
+                        require_playbook()
+                        checked = now
+                    show(words)
         finally:
             end.set()
 

@@ -65,12 +65,12 @@ class SitePods:
     """How the pods of a site are reached.
 
     Attributes:
-        cluster: a connection, used by one thread.
+        connect: gives a connection. It may take as long as a login, so it is called in the thread that uses the connection.
         namespace: the site's.
         federation: the federation's name.
     """
 
-    cluster: Cluster
+    connect: Callable[[], Cluster]
     namespace: str
     federation: str
 
@@ -108,7 +108,8 @@ def require(
 
     Args:
         wanted: its dependencies. Without any, nothing is asked.
-        reach: name of a site -> how its pods are reached; raises C(ClusterError) for one whose pods cannot be queried.
+        reach: name of a site -> how its pods are reached; raises C(ClusterError) for one whose pods cannot be queried. By one thread, since it reads
+            variables of hosts.
         say: shows in one line what was not compared, and why.
 
     Returns:
@@ -129,7 +130,7 @@ def require(
         answers["ClientApps"] = error
     if strange:
         answers[counted(len(strange), "SuperNode")] = ClusterError("federated.flower.site records of which site it is")
-    reached = {site: _attempt(partial(reach, site)) for site in pools}  # by one thread, since it reads variables of hosts
+    reached = {site: _attempt(partial(reach, site)) for site in pools}
     with ThreadPoolExecutor(_THREADS) as threads:
         for found in threads.map(lambda site: _ask_site(site, reached[site], pools[site], wanted), pools):
             answers |= found
@@ -187,24 +188,24 @@ def _ask_site(site: str, access: SitePods | ClusterError, pools: Sequence[str], 
     try:
         if isinstance(access, ClusterError):
             raise access
-        with access.cluster, expect_shape(ClusterError("its API server returned unexpected answers")):
-            return {f"{site}, pool {pool}": answer for pool, answer in ask_pools(access, pools, wanted).items()}
+        with access.connect() as cluster, expect_shape(ClusterError("its API server returned unexpected answers")):
+            return {f"{site}, pool {pool}": answer for pool, answer in ask_pools(cluster, access, pools, wanted).items()}
     except ClusterError as error:
         return {site: error}
 
 
-def ask_pools(site: SitePods, pools: Sequence[str], wanted: Sequence[Requirement]) -> Answers:
+def ask_pools(cluster: Cluster, site: SitePods, pools: Sequence[str], wanted: Sequence[Requirement]) -> Answers:
     """Pool -> what the image lacks in which its ClientApps compute.
 
     Raises:
         ClusterError: the pods cannot be listed.
     """
-    pods = site.cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, CLIENTAPP, SUPERNODE))
+    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, CLIENTAPP, SUPERNODE))
     found: Answers = {}
     for pool in pools:
         own = [pod for pod in pods if proof.labels_of(pod).get(POOL_LABEL) == pool]
         separate = [pod for pod in own if proof.labels_of(pod)[_APP] == CLIENTAPP]
-        found[pool] = _attempt(partial(_ask, site.cluster, separate or own, (SUPEREXEC, SUPERNODE), wanted))
+        found[pool] = _attempt(partial(_ask, cluster, separate or own, (SUPEREXEC, SUPERNODE), wanted))
     return found
 
 

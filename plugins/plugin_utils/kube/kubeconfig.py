@@ -8,17 +8,20 @@ else. Its own reader of files is not used where it can be avoided: it parses wit
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent import futures
 from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
 import yaml
 
+from ..base.foreign_data import cleaned
 from . import access_fields, exec_plugin
 from .api_errors import AuthError, one_line
 
@@ -41,7 +44,7 @@ LOCK = threading.Lock()
 
 @contextlib.contextmanager
 def _unlocked() -> Iterator[None]:
-    """Let other threads read their access meanwhile; for what takes long, and at a time when no file has been written."""
+    """Let other threads read their access meanwhile; for what takes long, and at a time when the package has written no file."""
     LOCK.release()
     try:
         yield
@@ -139,6 +142,7 @@ class Loader(_PackageLoader):
     """The package's loader, which reads all fields that kubectl does, and reports failures of exec plugins instead of logging them only."""
 
     _basic: str | None = None
+    _get_google_credentials: Callable[[], Any]
 
     def load_and_set(self, client_configuration: Any) -> None:
         """Set what the entries say on the settings of a connection; see C(auth)."""
@@ -158,6 +162,54 @@ class Loader(_PackageLoader):
 
     def _user_name(self) -> Any:
         return self._current_context["context"].safe_get("user")
+
+    def _refresh_oidc(self, provider: Any) -> None:
+        """Refresh a copy of the entry: an answer that comes too late changes nothing. The package itself would leave the CA in a file."""
+        entry = provider["config"].value
+        config = dict(entry)
+        if "idp-certificate-authority-data" in config:
+            config["idp-certificate-authority"] = self._write(base64.b64decode(config.pop("idp-certificate-authority-data")).decode())
+        refresh = super()._refresh_oidc
+        self._refreshed(lambda: refresh(kube_config.ConfigNode(provider.name, {"config": config}, provider.path)))
+        entry.update({name: config[name] for name in ("id-token", "refresh-token") if name in config})
+
+    def _refresh_gcp_token(self) -> None:
+        credentials = self._refreshed(self._get_google_credentials)
+        if credentials is None:
+            raise AuthError("The auth provider 'gcp' needs the Python package 'google-auth' on the control node. Install it, or use an exec plugin.")
+        self._get_google_credentials = lambda: credentials
+        super()._refresh_gcp_token()
+
+    def _refreshed(self, refresh: Callable[[], Any]) -> Any:
+        """What the package's refresh of a token returns. It has no limit of time, so after that of exec plugins its thread is left alone.
+
+        Raises:
+            AuthError: it fails, or does not end in time.
+        """
+        outcome: futures.Future[Any] = futures.Future()
+
+        def work() -> None:
+            try:
+                outcome.set_result(refresh())
+            except Exception as error:  # those of oauthlib, requests, urllib3, google.auth and the package have no class in common
+                outcome.set_exception(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        error: BaseException | None = None
+        try:
+            with _unlocked():
+                error = outcome.exception(exec_plugin.LIMIT)
+        except futures.TimeoutError:
+            why = f"there was no answer within {exec_plugin.LIMIT:g} s, so check the route to the identity provider"
+        else:
+            if error is None:
+                return outcome.result()
+            first_line = str(error).strip().partition("\n")[0]  # the others may be what a program printed, or an answer
+            why = f"{type(error).__name__}: {cleaned(first_line, 300)}".rstrip(".")
+        raise AuthError(
+            f"The auth provider '{self._user['auth-provider'].safe_get('name')}' of user '{self._user_name()}' of the kubeconfig (context "
+            f"{self._current_context.safe_get('name')}) returned no new token: {why}. Log in again, or use an exec plugin."
+        ) from error
 
     def _load_user_pass_token(self) -> None:
         user = self._user.value

@@ -33,6 +33,16 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     return toleration.get("operator") == "Exists" or toleration.get("value", "") == taint.get("value", "")
 
 
+def shortened(node: Mapping[str, Any]) -> dict[str, Any]:
+    """What these functions read of a node, a small part of it: all images on it are listed, too."""
+    meta, taints, conditions = node["metadata"], node.get("spec", {}).get("taints", []), node.get("status", {}).get("conditions", [])
+    return {
+        "metadata": {"name": meta["name"], "labels": meta.get("labels", {})},
+        "spec": {"taints": taints},
+        "status": {"conditions": conditions},
+    }
+
+
 def is_ready(node: Mapping[str, Any]) -> bool:
     """Whether the kubelet reports the node as ready."""
     conditions = node.get("status", {}).get("conditions", [])

@@ -10,8 +10,6 @@ from typing import Any
 
 import yaml
 
-from ..base.kinds import completed
-
 Object = Mapping[str, Any]
 
 HEADER = "# Written by federated.flower.render"
@@ -21,17 +19,6 @@ _WORDS = (
     "# Do not edit it: change the inventory, and render again.\n"
 )
 _WHOSE = re.compile(re.escape(HEADER) + r" for .+ of the federation (?P<federation>\S+), namespace (?P<namespace>\S+)\.")
-# What stays with the playbooks.
-STAYS = frozenset((
-    # secrets do not belong in a repository
-    "Secret",
-    # addresses, certificates and lists, which rotation, joining and revocation change between two renderings
-    "ConfigMap", "ManifestWork",
-    # deleting one deletes what is in it
-    "Namespace", "PersistentVolume", "PersistentVolumeClaim",
-    # Open Cluster Management creates it
-    "ManagedClusterAddOn",
-))  # fmt: skip
 
 # Text that Go's readers of YAML take for a number, a date or a boolean where it has no quotes, and PyYAML does not: 1e3, 0089, 0o17, 2026-1-2, y.
 _NO_TEXT = re.compile(
@@ -58,20 +45,6 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _text)
-
-
-def chosen(objects: Iterable[Object]) -> list[Object]:
-    """Those that a GitOps controller may have: no object that stays with the playbooks.
-
-    With what the API server would add to them: otherwise the controller took fields that it shares with the playbooks.
-    """
-    return [completed(item) for item in objects if item["kind"] not in STAYS]
-
-
-def latest(objects: Iterable[Object]) -> list[Object]:
-    """Each object once, as it was listed last, ordered by kind and name."""
-    found = {_id(item): item for item in objects}
-    return [found[which] for which in sorted(found)]
 
 
 def text(host: str, federation: str, namespace: str, objects: Iterable[Object]) -> str:
@@ -106,8 +79,3 @@ def fault(found: str, host: str, federation: str, namespace: str) -> str:
         f"namespace {namespace}: a GitOps controller would delete what the other one has at {host}. Render each federation into a directory of "
         "its own (flower_render_directory), or delete the file if that federation is no longer there."
     )
-
-
-def _id(item: Object) -> tuple[str, str, str, str]:
-    meta = item["metadata"]
-    return item["kind"], meta["name"], meta.get("namespace") or "", item["apiVersion"]

@@ -23,7 +23,7 @@ from ..base.platforms import AUTO
 from ..base.problems import require
 from ..base.values import Object
 from ..checks import pod_needs
-from ..kube import cluster_platform, pod_health, stuck_pods
+from ..kube import cluster_platform, nodes, pod_health, stuck_pods
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..manifests import clientapp, supernode
@@ -84,7 +84,7 @@ class Backend(SiteBackend):
 
     @on_first_use
     def _nodes(self) -> list[Object]:
-        return self.cluster.list("v1", "Node")
+        return [nodes.shortened(node) for node in self.cluster.list("v1", "Node")]
 
     @on_first_use
     def _away(self) -> dict[str, list[str]]:

@@ -8,10 +8,13 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from ...module_utils.node_config import MAX_REPLICAS
 from ..apply import applyset
 from ..apply.engine import apply_objects
+from ..base.addresses import SUBDOMAIN
 from ..base.certificate_names import listener_certificate_name
 from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned
 from ..base.names import CLIENTAPP, CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
 from ..base.object_names import PROXY_MARK, PROXY_SECRET, SUPERNODE
 from ..base.secret_data import CREDENTIALS, entries, secret
@@ -32,6 +35,8 @@ from .site import KeyResult, Run, Site
 
 Ready = dict[str, set[str]]
 
+_LONGEST = 253  # characters of a node's name
+
 
 def wanted(
     site: str,
@@ -49,6 +54,9 @@ def wanted(
         dead: fingerprints of keys that Flower takes no more.
         list_nodes: gives the site's nodes; called for each DaemonSet pool.
         running_on: gives names of the nodes on which a pool has a pod.
+
+    Raises:
+        ClusterError: the nodes of DaemonSet pools are more than a site may have SuperNodes, or a node has an invalid name.
     """
     pools: list[keys.Pool] = []
     ready: Ready = {}
@@ -56,15 +64,33 @@ def wanted(
         if pool.is_daemon:
             found, rules = list_nodes(), (pool.node_selector, pool.tolerations, pool.affinity)
             chosen = nodes.eligible(found, *rules, running_on(pool.name) if nodes.closed(found, *rules) else ())
-            pools.append(keys.Pool(pool.name, [node["metadata"]["name"] for node in chosen]))
+            pools.append(keys.Pool(pool.name, _node_names(pool.name, chosen)))
             ready[pool.name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
         else:
             offset = int(allocation.get(pool.name, {}).get("offset", 0))
             names = [str(offset + number) for number in range(pool.replicas)]
             pools.append(keys.Pool(pool.name, names, offset))
             ready[pool.name] = set(names)
+    total = sum(len(pool.names) for pool in pools)
+    if total > MAX_REPLICAS:  # of pools with replicas alone, variables say so before
+        raise ClusterError(
+            f"its pools would have {total} SuperNodes, one on each node of a DaemonSet pool; a site has at most {MAX_REPLICAS}. Choose fewer nodes "
+            "(node_selector, tolerations or affinity of the pool), or make more than one site of it."
+        )
     listener = listener_certificate_name(spec.namespace) if spec.has_separate_clientapps else ""
     return keys.Wanted(pools, dead, site if spec.shows_certificate else "", listener), ready
+
+
+def _node_names(pool: str, chosen: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of nodes, which become names of keys and of files. They are refused if they are not such as Kubernetes permits."""
+    names = [node["metadata"]["name"] for node in chosen]
+    for name in names:
+        if not isinstance(name, str) or len(name) > _LONGEST or not SUBDOMAIN.fullmatch(name):
+            raise ClusterError(
+                f"pool {pool}: its API server lists a node whose name is not a DNS name of lower case letters, digits, - and .: {cleaned(repr(name), 100)}. "
+                "No keys are created. Check that this is the API server of a Kubernetes cluster, and the path to it."
+            )
+    return names
 
 
 def away(spec: SiteSpec, found: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:

@@ -40,7 +40,8 @@ def action(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(("site", "place"), [("site-a", ("a", 10, "flower")), ("site-b", ("b", 25, "own")), ("site-c", ("c", 10, "shared"))])
 def test_a_site_is_asked_by_its_own_variables(action: Any, site: str, place: tuple[str, int, str]) -> None:
     found = action._site_pods(site)
-    assert (found.cluster.auth["context"], found.cluster.timeout, found.namespace, found.federation) == (*place, "trial")
+    cluster: Any = found.connect()
+    assert (cluster.auth["context"], cluster.timeout, found.namespace, found.federation) == (*place, "trial")
     assert action._site == "hub", "what follows is noted for the hub"
 
 

@@ -114,3 +114,68 @@ def test_a_cluster_that_hangs_or_fails_keeps_no_other_one_back() -> None:
     follow([reader(slow), reader(quick)], 3, show, lambda: None)
     assert [text.rpartition(": ")[2] for _at, text in shown] == ["quick", "quick is away"]
     assert shown[1][0] < 3
+
+
+def test_a_cluster_that_floods_is_left_out_in_part_and_says_so() -> None:
+    """Neither its lines nor those that wait to be shown fill the memory, and another site's are shown."""
+    flood, quiet = Site(f"{T}1Z first"), Site(f"{T}1Z first")
+    readers = [reader(flood), reader(quiet)]
+    pods = [{"metadata": {"name": f"supernode-{number}", "uid": str(number)}, "status": flood.list()[0]["status"]} for number in range(3)]
+    flood.list = lambda *_place, **_options: pods  # type: ignore[method-assign,assignment,return-value]
+    assert [len(one.read()) for one in readers] == [3, 1]
+    flood.lines += [f"{T}2.{number:04}Z flood" for number in range(1999)]
+    quiet.lines.append(f"{T}2.9Z quiet")
+    assert len(readers[0].read()) == 2000 and readers[0].left_out == 3997 and not readers[0].notes
+    assert readers[0].read() == [] and readers[0].left_out == 0
+    flood.lines += [f"{T}3.{number:04}Z flood" for number in range(2001)]
+    shown: list[str] = []
+    follow(readers, 1, shown.append, lambda: None)
+    assert "site: 4000 lines are not shown, because there were more than 2000 at once" in shown
+    assert any("supernode-2, container supernode: lines may be missing, because it writes more than the 2000" in words for words in shown)
+    assert any(words.endswith("quiet") for words in shown) and sum(words.endswith("flood") for words in shown) == 2000
+
+
+def test_a_cluster_whose_first_answer_is_too_large_is_limited_when_it_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_logs, "_MOST", 60_000)
+    monkeypatch.setattr(pod_logs, "_FOLLOWED", 100)
+    site = Site(*(f"{T}1.{number:04}Z x" for number in range(3000)))
+    site.list = lambda *_place, **_options: [{**Site().list()[0], "metadata": {"name": str(n), "uid": str(n)}} for n in range(2)]  # type: ignore[method-assign]
+    one = reader(site, lines=3000)
+    assert len(one.read()) == 3000 and "not read completely" in one.notes[0]
+    assert len(one.read()) == 100
+
+
+def test_lines_that_take_long_to_show_wait_at_their_cluster_and_delay_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_logs, "_PAUSE", 0.1)
+    monkeypatch.setattr(pod_logs, "_SHOWN", 0.1)
+    site, reads, checks = Site(), list[float](), list[float]()
+    one = reader(site)
+    one.read()
+
+    def read() -> list[pod_logs.Line]:
+        reads.append(time.monotonic())
+        return [pod_logs.Line(f"{T}1", "site", "pod", "container", "text")] * 2000
+
+    one.read = read  # type: ignore[method-assign]
+    begun = time.monotonic()
+    follow([one], 1, lambda _words: time.sleep(0.01), lambda: checks.append(time.monotonic()))
+    assert time.monotonic() - begun < 5, "20 s for the first batch"
+    assert len(reads) == 3, "one batch is shown, one waits, and one was read"
+    assert len(checks) > 5
+
+
+def test_an_ended_playbook_shows_no_more_lines() -> None:
+    one = reader(Site(*(f"{T}1.{number:04}Z x" for number in range(500))), lines=1000)
+    shown: list[str] = []
+
+    def require_playbook() -> None:
+        if shown:
+            raise ClusterError("it has ended")
+
+    def show(words: str) -> None:
+        shown.append(words)
+        time.sleep(0.01)
+
+    with pytest.raises(ClusterError, match="it has ended"):
+        follow([one], 10, show, require_playbook)
+    assert len(shown) < 100

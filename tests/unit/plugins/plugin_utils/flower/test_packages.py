@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import App
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.packages import SitePods
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import AuthError
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import package_program
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
@@ -106,7 +108,13 @@ def require(cluster: Any, online: tuple[str, ...], wanted: Any = (*WANTED,), **s
         found = sites.get(site, "it is not in the inventory")
         if isinstance(found, str):
             raise ClusterError(found)
-        return SitePods(found, "flower", "demo")
+
+        def connect() -> Any:
+            if isinstance(found, AuthError):
+                raise found
+            return found
+
+        return SitePods(connect, "flower", "demo")
 
     places = packages.require(cli, APP, wanted, reach, said.append)
     assert len(said) < 2
@@ -141,6 +149,31 @@ def test_what_cannot_be_asked_is_named_in_one_line_and_refuses_nothing() -> None
     assert "b, pool cpu: the Python of pod supernode-cpu-0 cannot list its packages: no Python" in said
     places, said = require(hub(), ("1", "3"), a=Cluster(), b=Cluster(*SITE, has=["?"]))
     assert "a, pool cpu: none of its pods runs" in said and "b, pool cpu: its Python did not return a list of packages" in said
+
+
+def test_sites_log_in_at_the_same_time_and_variables_are_read_one_after_the_other() -> None:
+    """The login of a site may take seconds, and variables of hosts are templated, which is for one thread."""
+    logins, main = threading.Barrier(2), threading.current_thread()
+
+    def reach(site: str) -> SitePods:
+        def connect() -> Any:
+            logins.wait(10)
+            return Cluster(*SITE, has=GOOD)
+
+        assert threading.current_thread() is main
+        return SitePods(connect, "flower", "demo")
+
+    cluster = hub()
+    nodes = {one: {"status": "online"} for one in ("1", "3")}
+    cli: Any = SimpleNamespace(cluster=cluster, namespace="flower", nodes=lambda: nodes, wait_for_superlink=lambda seconds: cluster.pods[0])
+    assert packages.require(cli, APP, WANTED, reach, pytest.fail) == ["ServerApp", "a, pool cpu", "b, pool cpu"]
+
+
+def test_a_site_whose_login_fails_refuses_nothing() -> None:
+    assert require(hub(), ("1", "3"), a=AuthError("its exec plugin failed"), b=Cluster(*SITE, has=GOOD)) == (
+        ["ServerApp", "b, pool cpu"],
+        "the app's dependencies were not compared with all images: a: its exec plugin failed",
+    )
 
 
 def test_a_site_with_answers_of_another_form_stops_nothing() -> None:
@@ -179,16 +212,19 @@ def test_images_whose_apps_install_their_packages_are_not_compared() -> None:
 
 
 def test_the_pod_that_computes_is_asked() -> None:
+    def ask(cluster: Any, federation: str = "demo") -> Any:
+        return packages.ask_pools(cluster, SitePods(lambda: cluster, "flower", federation), ["cpu"], WANTED)
+
     leaving = pod("supernode-cpu-0", "supernode", "superexec", pool="cpu", deletionTimestamp="now")
     waiting = pod("supernode-cpu-1", "supernode", "superexec", pool="cpu", state="waiting")
     other = pod("supernode-cpu-2", "supernode", "superexec", pool="cpu")
     site: Any = Cluster(leaving, waiting, other, has=GOOD)
-    assert "cpu" in packages.ask_pools(SitePods(site, "flower", "demo"), ["cpu"], WANTED) and site.asked == [("supernode-cpu-2", "superexec")]
+    assert "cpu" in ask(site) and site.asked == [("supernode-cpu-2", "superexec")]
     apart: Any = Cluster(pod("supernode-cpu-0", "supernode", pool="cpu"), pod("clientapp-cpu-0", "superexec", pool="cpu"), has=GOOD)
-    assert "cpu" in packages.ask_pools(SitePods(apart, "flower", "demo"), ["cpu"], WANTED) and apart.asked == [("clientapp-cpu-0", "superexec")]
+    assert "cpu" in ask(apart) and apart.asked == [("clientapp-cpu-0", "superexec")]
     inside: Any = Cluster(pod("supernode-cpu-0", "sidecar", "supernode", pool="cpu"), has=GOOD)
-    assert "cpu" in packages.ask_pools(SitePods(inside, "flower", "demo"), ["cpu"], WANTED) and inside.asked == [("supernode-cpu-0", "supernode")]
-    assert str(packages.ask_pools(SitePods(inside, "flower", "other"), ["cpu"], WANTED)["cpu"]) == "none of its pods runs", "pods of another federation"
+    assert "cpu" in ask(inside) and inside.asked == [("supernode-cpu-0", "supernode")]
+    assert str(ask(inside, "other")["cpu"]) == "none of its pods runs", "pods of another federation"
 
 
 def test_dependencies_that_cannot_be_read_are_named_before_anything_is_asked() -> None:

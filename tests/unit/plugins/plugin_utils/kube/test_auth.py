@@ -8,12 +8,17 @@ import json
 import os
 import re
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 import yaml
+from kubernetes.client import ApiException
+from kubernetes.config import kube_config
+from oauthlib.oauth2 import InvalidGrantError
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import auth, exec_plugin
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import kubeconfig as kubeconfigs
@@ -157,6 +162,92 @@ def test_what_an_exec_plugin_says_is_shown_to_those_who_ask_for_it(tmp_path: Pat
         resolve({"kubeconfig": kubeconfig(exec=plugin), "context": "c1"})
     assert "eyJ" not in failure.value.message
     assert [str(script) in one and "eyJ" in one for one in shown] == ([True] if ">&2" in said else [False] * len(shown))
+
+
+def expired(**config: str) -> dict[str, Any]:
+    """A kubeconfig with an id-token that was valid until 1970."""
+    payload = base64.urlsafe_b64encode(b'{"exp":1}').decode().rstrip("=")
+    provider = {"idp-issuer-url": "https://idp", "client-id": "c", "client-secret": "s", "refresh-token": "old", "id-token": f"a.{payload}.c", **config}
+    return kubeconfig(**{"auth-provider": {"name": "oidc", "config": provider}})
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (InvalidGrantError(description="Token has been revoked."), r"InvalidGrantError: \(invalid_grant\) Token has been revoked\. Log in"),
+        (urllib3.exceptions.MaxRetryError(None, "https://idp"), "MaxRetryError: None: Max retries exceeded with url: https://idp"),  # type: ignore[arg-type]
+        (ApiException(404, "Not Found"), r"ApiException: \(404\)"),
+        (Exception("first\x1b\nsecond"), "Exception: first"),
+        (KeyError("id_token"), "KeyError: 'id_token'"),
+    ],
+)
+def test_a_refresh_that_fails_is_an_error_of_its_site(monkeypatch: pytest.MonkeyPatch, error: Exception, words: str) -> None:
+    """Whatever class the packages have for it."""
+
+    def refresh(_loader: Any, _provider: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(kube_config.KubeConfigLoader, "_refresh_oidc", refresh)
+    with pytest.raises(AuthError, match=f"^The auth provider 'oidc' of user 'u1' .*context c1.* returned no new token: {words}") as failure:
+        resolve({"kubeconfig": expired()})
+    assert failure.value.message.endswith(". Log in again, or use an exec plugin.") and "second" not in failure.value.message
+
+
+def test_a_refresh_without_an_answer_ends_and_delays_no_other_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ended = threading.Event(), threading.Event()
+
+    def refresh(_loader: Any, _provider: Any) -> None:
+        asked.set()
+        ended.wait(20)
+
+    monkeypatch.setattr(kube_config.KubeConfigLoader, "_refresh_oidc", refresh)
+    monkeypatch.setattr(exec_plugin, "LIMIT", 1.5)
+    with ThreadPoolExecutor(1) as pool:
+        silent = pool.submit(resolve, {"kubeconfig": expired()})
+        assert asked.wait(10)
+        assert resolve({"kubeconfig": kubeconfig()}).name == "c1" and not silent.done()
+        with pytest.raises(AuthError, match="there was no answer within 1.5 s, so check the route to the identity provider. Log in again"):
+            silent.result(10)
+    ended.set()
+
+
+def test_a_token_is_refreshed_with_the_ca_of_the_identity_provider_and_no_file_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def refresh(_loader: Any, provider: Any) -> None:
+        config = provider["config"].value
+        assert "idp-certificate-authority-data" not in config
+        seen.append(config["idp-certificate-authority"])
+        assert Path(seen[0]).read_text() == "the CA"
+        config.update({"id-token": "new", "refresh-token": "next"})
+
+    monkeypatch.setattr(kube_config.KubeConfigLoader, "_refresh_oidc", refresh)
+    given = expired(**{"idp-certificate-authority-data": base64.b64encode(b"the CA").decode()})
+    assert resolve({"kubeconfig": given}).headers == [("Authorization", "Bearer new")]
+    config = given["users"][1]["user"]["auth-provider"]["config"]
+    assert (config["id-token"], config["refresh-token"]) == ("new", "next") and "idp-certificate-authority" not in config
+    assert not Path(seen[0]).exists()
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ('{"credential": {"access_token": "fresh", "token_expiry": "2100-01-01T00:00:00Z"}}', ""),
+        ("eyJhbGciOi", "returned no new token: ConfigException: "),
+        ("eyJhbGciOi >&2; exit 3; echo ", "returned no new token: ConfigException: cmd-path: process returned 3. Log in"),
+    ],
+)
+def test_the_program_of_a_gcp_entry_gives_a_token_and_what_else_it_prints_is_not_shown(tmp_path: Path, printed: str, words: str) -> None:
+    program = tmp_path / "gcloud"
+    program.write_text(f"#!/bin/sh\necho {printed if '>' in printed else repr(printed)}\n")
+    program.chmod(0o755)
+    options = {"kubeconfig": kubeconfig(**{"auth-provider": {"name": "gcp", "config": {"cmd-path": str(program)}}})}
+    if not words:
+        assert resolve(options).headers == [("Authorization", "Bearer fresh")]
+        return
+    with pytest.raises(AuthError, match=f"auth provider 'gcp' of user 'u1' .*{words}") as failure:
+        resolve(options)
+    assert "eyJ" not in failure.value.message
 
 
 def test_no_file_is_left_even_if_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

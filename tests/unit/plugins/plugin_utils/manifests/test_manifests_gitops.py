@@ -13,7 +13,12 @@ import yaml
 from ansible import constants
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops, superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
+    gitops,
+    gitops_objects,
+    superlink,
+    supernode,
+)
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
@@ -24,7 +29,7 @@ def item(kind: str, name: str = "a", **meta: Any) -> dict[str, Any]:
 
 @each_row("kind", ["Secret", "ConfigMap", "Namespace", "PersistentVolumeClaim", "PersistentVolume", "ManifestWork", "ManagedClusterAddOn"])
 def test_what_stays_with_the_playbooks(kind: str) -> None:
-    assert gitops.chosen([item(kind), item("Service")]) == [item("Service")]
+    assert gitops_objects.chosen([item(kind), item("Service")]) == [item("Service")]
 
 
 def test_the_guide_has_every_kind(parsed_hub: Any, parsed_site: Any) -> None:
@@ -39,7 +44,7 @@ def test_the_guide_has_every_kind(parsed_hub: Any, parsed_site: Any) -> None:
     for pool in ({"replicas": 2}, {"mode": "DaemonSet"}):
         rendered += supernode.objects(parsed_site(pools=[{"name": "one", **pool, "node_config": {}}], allocation={}))
     page = (ROOT / "docs/docsite/rst/guide_gitops.rst").read_text(encoding="utf-8")
-    assert {one["kind"] for one in gitops.chosen(rendered) if f"``{one['kind']}``" not in page} == set()
+    assert {one["kind"] for one in gitops_objects.chosen(rendered) if f"``{one['kind']}``" not in page} == set()
 
 
 def test_each_object_once_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

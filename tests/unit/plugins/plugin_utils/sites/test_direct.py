@@ -128,6 +128,14 @@ def test_client_apps_that_stay_as_they_are_wait_for_no_run(parsed_site):
     assert found["spec"]["template"]["spec"]["containers"][0]["image"] != "example.com/app:2", "nothing was written"
 
 
+def test_of_a_node_only_what_is_read_is_kept(parsed_site):
+    """A cluster lists all images of each of its nodes, tens of kilobytes."""
+    full = node("a", ready=True)
+    kept = {**full, "spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}, "metadata": {"name": "a", "labels": {"zone": "x"}}}
+    listed = {"metadata": {**kept["metadata"], "annotations": {}}, "spec": {**kept["spec"], "podCIDR": "x"}, "status": {**kept["status"], "images": ["x"]}}
+    assert way_to(Live(listed), parsed_site())._nodes == [kept]
+
+
 DAEMONS = [{"name": "nodes", "mode": "DaemonSet", "node_selector": {}}, {"name": "cpu", "replicas": 1}]
 
 

@@ -158,3 +158,28 @@ def test_keys_of_another_hub_are_not_touched(parsed_site, monkeypatch, identity,
     with nullcontext() if written else pytest.raises(ClusterError, match="site-a: namespace lab contains .* of another hub"):
         source.make(keys.Wanted([keys.Pool("cpu", ["0"], 0)]))
     assert len(applied) == written
+
+
+DAEMONS = [{"name": "edge", "mode": "DaemonSet"}, {"name": "cpu", "replicas": 2}]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([f"n{number}" for number in range(999)], "its pools would have 1001 SuperNodes, .* at most 1000. Choose fewer nodes"),
+        (["n1", "x/../site-b-cpu-0"], "pool edge: its API server lists a node whose name is not a DNS name .*: 'x/../site-b-cpu-0'"),
+        ([".."], "is not a DNS name"),
+        (["n\n"], "is not a DNS name"),
+        (["n" * 254], "is not a DNS name"),
+    ],
+)
+def test_nodes_of_a_hostile_api_server_get_no_keys(parsed_site: Callable[..., SiteSpec], names: list[str], words: str) -> None:
+    listed = [{"metadata": {"name": name}} for name in names]
+    with pytest.raises(ClusterError, match=words):
+        key_sources.wanted("site-a", parsed_site(pools=DAEMONS), {}, (), lambda: listed)
+
+
+def test_nodes_of_a_cluster_get_keys(parsed_site: Callable[..., SiteSpec]) -> None:
+    names = [*(f"ip-10-0-0-{number}.ec2.internal" for number in range(997)), "n" * 253]
+    needed, _ready = key_sources.wanted("site-a", parsed_site(pools=DAEMONS), {}, (), lambda: [{"metadata": {"name": name}} for name in names])
+    assert sorted(needed.pools[0].names) == sorted(names) and needed.pools[1].names == ["0", "1"]
