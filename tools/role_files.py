@@ -53,9 +53,15 @@ def sections(specification: str) -> list[tuple[str, dict[str, str]]]:
     return found
 
 
+def sentences(option: dict[str, Any]) -> list[str]:
+    """The entries of a description, which may be one text."""
+    description = option["description"]
+    return [description] if isinstance(description, str) else description
+
+
 def value(option: dict[str, Any], text: str) -> str:
     """The default of a variable as YAML, to stand behind its name and a colon; empty if it has none."""
-    shared = _SHARED.search(" ".join(option["description"]))
+    shared = _SHARED.search(" ".join(sentences(option)))
     if given := _TEMPLATE.search(text):
         return re.sub(r"(?m)^ {8}# ", "", given[1])
     if shared and "default" in option:
@@ -84,7 +90,7 @@ def defaults(options: Options, specification: str, present: str) -> str:
 
 def row(name: str, option: dict[str, Any]) -> str:
     """The row of an option in a table."""
-    words = [re.sub(r"[VCOM]\(([^)]*)\)", r"`\1`", sentence).replace("|", "\\|") for sentence in option["description"]]
+    words = [re.sub(r"[VCOM]\(([^)]*)\)", r"`\1`", sentence).replace("|", "\\|") for sentence in sentences(option)]
     if choices := [f"`{choice}`" if choice else "empty" for choice in option.get("choices", [])]:
         words.append(f"Choices: {', '.join(choices)}.")
     kind = option["type"] + (f" of {option['elements']}" if "elements" in option else "")

@@ -11,8 +11,7 @@ class ModuleDocFragment:
     CA = r"""
 options:
   ca_namespace:
-    description:
-      - Namespace of the CA keys.
+    description: Namespace of the CA keys.
     type: str
     required: true
 """

@@ -10,8 +10,7 @@ DOCUMENTATION = r"""
 name: ocm
 short_description: Read hosts from an Open Cluster Management hub
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Reads the ManagedClusters of a hub of Open Cluster Management (OCM) or Red Hat Advanced Cluster Management (ACM) and adds a host for each.
     Objects are delivered through the hub, so no access to the clusters themselves is needed.
@@ -39,21 +38,18 @@ extends_documentation_fragment:
   - ansible.builtin.inventory_cache
 options:
   plugin:
-    description:
-      - Name of this plugin. Identifies the configuration file.
+    description: Name of this plugin. Identifies the configuration file.
     type: str
     required: true
     choices:
       - federated.flower.ocm
   cluster_sets:
-    description:
-      - Names of ManagedClusterSets. Only clusters in one of them are added.
+    description: Names of ManagedClusterSets. Only clusters in one of them are added.
     type: list
     elements: str
     default: []
   label_selector:
-    description:
-      - Label selector in the syntax of C(kubectl). Only matching clusters are added. For example V(region=eu,gpu in (a100,h100\),!edge).
+    description: Label selector in the syntax of C(kubectl). Only matching clusters are added. For example V(region=eu,gpu in (a100,h100\),!edge).
     type: str
     default: ''
   placement:
@@ -63,13 +59,11 @@ options:
     type: str
     default: ''
   placement_namespace:
-    description:
-      - Namespace of the Placement. Required with O(placement).
+    description: Namespace of the Placement. Required with O(placement).
     type: str
     default: ''
   accepted_only:
-    description:
-      - Skip clusters that the hub has not accepted. Anyone with a bootstrap token can register such a ManagedCluster, with any name and labels.
+    description: Skip clusters that the hub has not accepted. Anyone with a bootstrap token can register such a ManagedCluster, with any name and labels.
     type: bool
     default: true
   host_prefix:
@@ -79,8 +73,7 @@ options:
     type: str
     default: ''
   sites_group:
-    description:
-      - Group of all hosts except O(hub_host). Empty for none.
+    description: Group of all hosts except O(hub_host). Empty for none.
     type: str
     default: flower_sites
   hub_host:
@@ -91,8 +84,7 @@ options:
     type: str
     default: ''
   hub_group:
-    description:
-      - Group of O(hub_host). O(keyed_groups) cannot add clusters to it.
+    description: Group of O(hub_host). O(keyed_groups) cannot add clusters to it.
     type: str
     default: flower_hub
   hub_vars:
@@ -103,8 +95,7 @@ options:
     type: dict
     default: {}
   gpu_resources:
-    description:
-      - Names of resources that count as GPUs. C(*) matches any text.
+    description: Names of resources that count as GPUs. C(*) matches any text.
     type: list
     elements: str
     default:
@@ -115,8 +106,7 @@ options:
       - gpu.intel.com/i915
       - gpu.intel.com/xe
   timeout:
-    description:
-      - Seconds to wait for a response of the hub.
+    description: Seconds to wait for a response of the hub.
     type: float
     default: 30
 requirements:

@@ -16,12 +16,10 @@ description:
   - This lookup is a step of the playbooks of this collection. Its options may change in any release.
 options:
   _terms:
-    description:
-      - Name of the variable.
+    description: Name of the variable.
     required: true
   default:
-    description:
-      - The value if the variable is not set.
+    description: The value if the variable is not set.
     type: raw
     default: ""
 """

@@ -17,26 +17,21 @@ description:
   - This lookup is a step of the playbooks of this collection. Its options may change in any release.
 options:
   _terms:
-    description:
-      - Not used.
+    description: Not used.
   delivery:
-    description:
-      - Value of C(flower_delivery).
+    description: Value of C(flower_delivery).
     type: str
     default: ""
   connectivity:
-    description:
-      - Value of C(flower_connectivity).
+    description: Value of C(flower_connectivity).
     type: str
     default: ""
   clientapp:
-    description:
-      - Value of C(flower_clientapp).
+    description: Value of C(flower_clientapp).
     type: str
     default: ""
   enabled:
-    description:
-      - Name of a variable that is true for the site, or for the hub if the site does not have it.
+    description: Name of a variable that is true for the site, or for the hub if the site does not have it.
     type: str
     default: ""
 """

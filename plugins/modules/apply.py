@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: apply
 short_description: Apply Kubernetes objects to a cluster
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Applies a list of Kubernetes objects to one cluster by server-side apply, with the field manager
@@ -91,8 +90,7 @@ options:
     type: bool
     default: false
   wait_timeout:
-    description:
-      - Seconds to wait. While a workload replaces its pods one after the other, counted from the last one that was replaced.
+    description: Seconds to wait. While a workload replaces its pods one after the other, counted from the last one that was replaced.
     type: int
     default: 300
   return_applied:
@@ -109,23 +107,19 @@ options:
         instead of a minute or two. Nothing restarts.
     type: str
   owner:
-    description:
-      - The owner of the deployment. It is stored in the record of the set. A set of another owner is refused.
+    description: The owner of the deployment. It is stored in the record of the set. A set of another owner is refused.
     type: dict
     suboptions:
       federation:
-        description:
-          - Name of the federation.
+        description: Name of the federation.
         type: str
         required: true
       site:
-        description:
-          - Inventory name of the site; empty for a hub.
+        description: Inventory name of the site; empty for a hub.
         type: str
         default: ""
       hub:
-        description:
-          - Identity of the hub, as M(federated.flower.supernode) returns it. Not compared if empty.
+        description: Identity of the hub, as M(federated.flower.supernode) returns it. Not compared if empty.
         type: str
         default: ""
   part:
@@ -136,8 +130,7 @@ options:
     type: str
     choices: [hub, site]
   claim:
-    description:
-      - Whether a set of another owner is taken over.
+    description: Whether a set of another owner is taken over.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -262,10 +255,8 @@ errors:
       type: str
       sample: superlink-cli
     category:
-      description:
-        - Kind of the error. One of V(forbidden), V(quota), V(webhook), V(policy), V(schema), V(immutable), V(invalid),
-          V(conflict), V(not found), V(not served), V(terminating), V(foreign), V(held), V(unseen), V(too large), V(not tried),
-          V(not ready), V(not gone), V(unreachable) and V(refused).
+      description: Kind of the error. One of V(forbidden), V(quota), V(webhook), V(policy), V(schema), V(immutable), V(invalid), V(conflict), V(not found),
+        V(not served), V(terminating), V(foreign), V(held), V(unseen), V(too large), V(not tried), V(not ready), V(not gone), V(unreachable) and V(refused).
       type: str
       sample: forbidden
     message:

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: audit_info
 short_description: Read and verify the audit trail
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads the audit trail from the hub, or an exported trail from a file, verifies the chain of hashes, and reports
@@ -22,23 +21,19 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   file:
-    description:
-      - File with an exported trail to verify instead of the one on the hub. No cluster is contacted.
+    description: File with an exported trail to verify instead of the one on the hub. No cluster is contacted.
     type: path
   anchors:
-    description:
-      - Hashes that were stored elsewhere. Each must be the hash of an entry.
+    description: Hashes that were stored elsewhere. Each must be the hash of an entry.
     type: list
     elements: str
     default: []
   last:
-    description:
-      - Number of verified entries in RV(table). V(0) shows all.
+    description: Number of verified entries in RV(table). V(0) shows all.
     type: int
     default: 0
   export:
-    description:
-      - Return the stored lines of the trail in RV(lines).
+    description: Return the stored lines of the trail in RV(lines).
     type: bool
     default: false
 extends_documentation_fragment:

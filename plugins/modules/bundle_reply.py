@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: bundle_reply
 short_description: Import the key reply of a bundle site
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads the file that a site sent back after it applied its bundle (C(flower_delivery=bundle)), which is its ConfigMap C(supernode-public):
@@ -21,24 +20,20 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   hub_namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
+    description: Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
   file:
-    description:
-      - The file that the site sent, JSON or YAML.
+    description: The file that the site sent, JSON or YAML.
     type: path
     required: true
   fingerprint:
-    description:
-      - >-
-        The fingerprint that the administrators of the site report. If it is set, a reply with another fingerprint is refused. Required for a site
-        that has lost the key of its client certificate.
+    description: >-
+      The fingerprint that the administrators of the site report. If it is set, a reply with another fingerprint is refused. Required for a site
+      that has lost the key of its client certificate.
     type: str
     default: ""
   sites:
-    description:
-      - Sites whose replies are accepted.
+    description: Sites whose replies are accepted.
     type: list
     elements: str
     required: true

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: connect
 short_description: Add a federation to the settings of your Flower CLI
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Writes a connection to the SuperLink of the host's cluster into C(config.toml) in the folder of Flower's settings, and the certificate of the CA
     into a file in the same folder, with mode 0600. Then C(flwr) works on this machine, through a forwarded port.
@@ -20,29 +19,24 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   name:
-    description:
-      - Name of the connection, for C(flwr run APP NAME). Letters, digits, C(_) and C(-).
+    description: Name of the connection, for C(flwr run APP NAME). Letters, digits, C(_) and C(-).
     type: str
     required: true
   state:
-    description:
-      - V(absent) removes the connection and the file with the certificate.
+    description: V(absent) removes the connection and the file with the certificate.
     type: str
     choices: [present, absent]
     default: present
   port:
-    description:
-      - Port of this machine that is forwarded to the SuperLink.
+    description: Port of this machine that is forwarded to the SuperLink.
     type: int
     default: 8000
   ca:
-    description:
-      - File with the certificate of the federation's internal CA (PEM). By default it is read from the SuperLink's container, which needs the right to
-        exec into the pod.
+    description: File with the certificate of the federation's internal CA (PEM). By default it is read from the SuperLink's container, which needs the right
+      to exec into the pod.
     type: path
   home:
-    description:
-      - Folder of Flower's settings. Defaults to the environment variable E(FLWR_HOME), else C(~/.flwr).
+    description: Folder of Flower's settings. Defaults to the environment variable E(FLWR_HOME), else C(~/.flwr).
     type: path
 extends_documentation_fragment:
   - federated.flower.hub.namespace

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: lease
 short_description: Take the lease of the fleet, or return it
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Of several playbooks that change one fleet, from any control node or controller, only one runs at a time: the one

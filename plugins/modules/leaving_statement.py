@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: leaving_statement
 short_description: Write the leaving record of a site
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads from the audit trail on the hub how a site was removed from the federation, and writes it to a text file: the SuperNodes
@@ -21,17 +20,14 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   site:
-    description:
-      - Inventory name of the site that left. It may no longer be in the inventory.
+    description: Inventory name of the site that left. It may no longer be in the inventory.
     type: str
   directory:
-    description:
-      - Directory on the control node for the page. It is created if it does not exist, but not the one above it. The name of the file is
-        C(SITE-entry-NUMBER.txt), with the number of the last entry.
+    description: Directory on the control node for the page. It is created if it does not exist, but not the one above it. The name of the file is
+      C(SITE-entry-NUMBER.txt), with the number of the last entry.
     type: path
   file:
-    description:
-      - A page to verify.
+    description: A page to verify.
     type: path
 extends_documentation_fragment:
   - federated.flower.hub.by_group

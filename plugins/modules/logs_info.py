@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: logs_info
 short_description: Read the logs of all clusters of a federation
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads the logs of SuperLink, gateway, ServerApp, SuperNodes, ClientApps and their sidecars at the API servers of the hub and of the sites,
@@ -21,41 +20,33 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   hub:
-    description:
-      - Read the logs of the hub of the inventory as well.
+    description: Read the logs of the hub of the inventory as well.
     type: bool
     default: true
   lines:
-    description:
-      - Maximum number of lines of each container, the last ones, from V(1) to V(10000).
+    description: Maximum number of lines of each container, the last ones, from V(1) to V(10000).
     type: int
     default: 20
   since:
-    description:
-      - Return only lines that were written since then. A time in ISO 8601 (UTC unless it has an offset), or a duration before now as a
-        number with C(s), C(m), C(h), C(d) or C(w).
+    description: Return only lines that were written since then. A time in ISO 8601 (UTC unless it has an offset), or a duration before now as a number with
+      C(s), C(m), C(h), C(d) or C(w).
     type: str
   grep:
-    description:
-      - Return only lines in which this regular expression of Python is found. Of each container, the last 10000 lines are searched.
+    description: Return only lines in which this regular expression of Python is found. Of each container, the last 10000 lines are searched.
     type: str
   run_id:
-    description:
-      - Return only lines that were written between the submission and the end of this run. An unknown id is an error.
+    description: Return only lines that were written between the submission and the end of this run. An unknown id is an error.
     type: str
   previous:
-    description:
-      - Read the logs of the containers before their last restart. Containers that have not restarted have none.
+    description: Read the logs of the containers before their last restart. Containers that have not restarted have none.
     type: bool
     default: false
   follow:
-    description:
-      - Seconds for which new lines are shown after the others. They are not in RV(lines). Not in check mode.
+    description: Seconds for which new lines are shown after the others. They are not in RV(lines). Not in check mode.
     type: int
     default: 0
   show:
-    description:
-      - Show the lines while the task runs, in addition to RV(lines).
+    description: Show the lines while the task runs, in addition to RV(lines).
     type: bool
     default: false
 extends_documentation_fragment:

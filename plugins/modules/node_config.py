@@ -37,8 +37,7 @@ description:
   - "B(No shell.) The number of a pod is its pod-index label and the node name is its C(spec.nodeName), both given to
     the container as variables by the downward API. The kubelet inserts them into the argument. Every other V($) is
     doubled, which the kubelet reverts, so no value is expanded or executed."
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 options:
   node_config:
     description:
@@ -56,9 +55,7 @@ options:
     type: str
     required: true
   replicas:
-    description:
-      - Number of replicas of the pool. Required with O(mode=StatefulSet) and not allowed with O(mode=DaemonSet).
-        At most 1000.
+    description: Number of replicas of the pool. Required with O(mode=StatefulSet) and not allowed with O(mode=DaemonSet). At most 1000.
     type: int
   nodes:
     description:
@@ -80,9 +77,7 @@ options:
     description: Name of the federation, the value of V({federation}).
     type: str
   first_partition:
-    description:
-      - Number of the pool's first partition in the fleet. With V({partition}) the StatefulSet must count from it
-        (C(spec.ordinals.start)).
+    description: Number of the pool's first partition in the fleet. With V({partition}) the StatefulSet must count from it (C(spec.ordinals.start)).
     type: int
   partitions:
     description: Number of partitions of the whole fleet, the value of V({partitions}).

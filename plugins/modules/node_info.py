@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: node_info
 short_description: Read GPUs and feature labels of the nodes of sites
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads which devices the nodes of each site advertise, and the labels that feature discovery puts on them, so that an inventory can have groups
@@ -19,8 +18,7 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   labels:
-    description:
-      - Labels to read. C(*) matches any text.
+    description: Labels to read. C(*) matches any text.
     type: list
     elements: str
     default:
@@ -30,8 +28,7 @@ options:
       - gpu.intel.com/*
       - feature.node.kubernetes.io/pci-*
   timeout:
-    description:
-      - Seconds to wait for an answer of an API server.
+    description: Seconds to wait for an answer of an API server.
     type: int
     default: 10
 extends_documentation_fragment:

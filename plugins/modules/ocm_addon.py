@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: ocm_addon
 short_description: Check, apply or remove the add-on of an Open Cluster Management hub
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     V(present) applies the objects of the add-on that are not specific to a cluster to the hub. AddOnTemplates and AddOnDeploymentConfigs are never
@@ -32,24 +31,20 @@ description:
   - This module is a step of the role C(federated.flower.ocm_addon). Its options may change in any release.
 options:
   spec:
-    description:
-      - The specification. Defaults to the variables of the role.
+    description: The specification. Defaults to the variables of the role.
     type: dict
   state:
-    description:
-      - Wanted state. V(policy) only returns the security baseline of sites as a policy in RV(objects).
+    description: Wanted state. V(policy) only returns the security baseline of sites as a policy in RV(objects).
     type: str
     choices: [absent, checked, cleaned, policy, present]
     default: present
   claim:
-    description:
-      - Whether to take over the add-on of a federation of this name in another namespace. By default C(ocm_addon_claim).
+    description: Whether to take over the add-on of a federation of this name in another namespace. By default C(ocm_addon_claim).
     type: bool
     default: false
   sites:
-    description:
-      - Sites of the inventory, by default of its group. Warnings name other sites that the hub still serves, and sites to which it still delivers in a
-        former cluster.
+    description: Sites of the inventory, by default of its group. Warnings name other sites that the hub still serves, and sites to which it still delivers in
+      a former cluster.
     type: list
     elements: str
     default: []
@@ -59,17 +54,14 @@ options:
       - Where the identity may not read what the hub delivers, it fails, unless the ledger says that these sites were delivered in another way.
     type: raw
   former:
-    description:
-      - With V(cleaned), names of managed clusters from which sites of O(sites) have moved to other ones. Deletes what is delivered there for these
-        sites, and nothing else. A list, or a comma-separated string.
+    description: With V(cleaned), names of managed clusters from which sites of O(sites) have moved to other ones. Deletes what is delivered there for these
+      sites, and nothing else. A list, or a comma-separated string.
     type: raw
   max:
-    description:
-      - Maximum number of sites to forget at once, see M(federated.flower.supernode_forget).
+    description: Maximum number of sites to forget at once, see M(federated.flower.supernode_forget).
     type: int
   wait_timeout:
-    description:
-      - Seconds to wait for the removal, or for the operator that enables a feature. By default C(ocm_addon_wait_timeout).
+    description: Seconds to wait for the removal, or for the operator that enables a feature. By default C(ocm_addon_wait_timeout).
     type: int
     default: 300
 extends_documentation_fragment:

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: openshift_project
 short_description: Request the projects of a hub or site on OpenShift
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     If the identity cannot create Namespaces but can request projects, as users of OpenShift can by default, requests the missing projects
@@ -20,32 +19,27 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   names:
-    description:
-      - The namespaces.
+    description: The namespaces.
     type: list
     elements: str
     default: []
   site_names:
-    description:
-      - The namespaces that the host has as a site. They are left out where C(flower_delivery) is not V(direct), since what delivers the objects
-        of the site creates them.
+    description: The namespaces that the host has as a site. They are left out where C(flower_delivery) is not V(direct), since what delivers the objects of
+      the site creates them.
     type: list
     elements: str
     default: []
   federation:
-    description:
-      - Name of the federation.
+    description: Name of the federation.
     type: str
     default: flower
   platform:
-    description:
-      - What the cluster is, see C(flower_platform).
+    description: What the cluster is, see C(flower_platform).
     type: str
     choices: [auto, kubernetes, openshift]
     default: auto
   wait_timeout:
-    description:
-      - Seconds to wait until a new project can be used.
+    description: Seconds to wait until a new project can be used.
     type: int
     default: 60
 extends_documentation_fragment:

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: plan
 short_description: Write the changes of a check-mode run as a plan or as files for a GitOps controller
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     In check mode, the modules of this collection record the changes that they would make, with C(--diff) also the differences. This module writes these
@@ -38,8 +37,7 @@ options:
       - A file of that name that is not a plan is not overwritten.
     type: path
   sha256:
-    description:
-      - SHA-256 of the file of the plan that may be applied. Without O(path), it is compared with that of a new plan.
+    description: SHA-256 of the file of the plan that may be applied. Without O(path), it is compared with that of a new plan.
     type: str
   directory:
     description:
@@ -47,15 +45,13 @@ options:
       - A file of that name that this module did not write, or wrote for another federation, is not overwritten.
     type: path
   hosts:
-    description:
-      - With V(rendered), which requires it, inventory names of the clusters. Files of other hosts stay as they are.
+    description: With V(rendered), which requires it, inventory names of the clusters. Files of other hosts stay as they are.
     type: list
     elements: str
   ocm_sites:
-    description:
-      - >-
-        With V(rendered), inventory names of all sites that Open Cluster Management delivers to. What they get is in the file of the hub, which is written
-        only if something was rendered for each of them.
+    description: >-
+      With V(rendered), inventory names of all sites that Open Cluster Management delivers to. What they get is in the file of the hub, which is written
+      only if something was rendered for each of them.
     type: list
     elements: str
     default: []

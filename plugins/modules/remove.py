@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: remove
 short_description: Remove the hub from its cluster
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Deletes all objects of the hub's ApplySet and, on request, the Secrets and records that belong to it. A site is removed with
     M(federated.flower.supernode).
@@ -24,23 +23,19 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   namespace:
-    description:
-      - The namespace.
+    description: The namespace.
     type: str
     required: true
   federation:
-    description:
-      - Name of the federation. Objects of another one stay.
+    description: Name of the federation. Objects of another one stay.
     type: str
     default: flower
   credentials:
-    description:
-      - Whether to delete the Secrets and records that this collection created, and namespaces that nothing else needs.
+    description: Whether to delete the Secrets and records that this collection created, and namespaces that nothing else needs.
     type: bool
     default: false
   volumes:
-    description:
-      - Whether to delete volume claims and the audit trail. Their data is lost.
+    description: Whether to delete volume claims and the audit trail. Their data is lost.
     type: bool
     default: false
   ca_namespace:
@@ -50,18 +45,15 @@ options:
     type: str
     default: ""
   claim:
-    description:
-      - Whether to remove the deployment of another owner.
+    description: Whether to remove the deployment of another owner.
     type: bool
     default: false
   skupper:
-    description:
-      - Whether the cluster is part of a Skupper network. A namespace with Skupper objects of others is kept.
+    description: Whether the cluster is part of a Skupper network. A namespace with Skupper objects of others is kept.
     type: bool
     default: false
   wait_timeout:
-    description:
-      - Seconds to wait until the objects are deleted.
+    description: Seconds to wait until the objects are deleted.
     type: int
     default: 300
 extends_documentation_fragment:

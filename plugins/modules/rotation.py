@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: rotation
 short_description: Rotate the certificates, keys and secrets of a federation
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Replaces what is due or requested on the hub and at all sites of the play, and has every SuperNode prove that it accepts what the gateway serves. The

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run
 short_description: Run a Flower app on the federation
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Submits an app to the SuperLink in the host's cluster, waits until the run ends, and fails unless it completed.
   - >-
@@ -34,9 +33,8 @@ options:
       - Symbolic links inside the app are skipped with a warning, as Flower does. A link to a target outside the app is an error.
     type: path
   run_id:
-    description:
-      - Id of a run that was submitted before. The task follows this run and submits nothing. It shows the log from its start; of a long
-        log, the last 1000 lines.
+    description: Id of a run that was submitted before. The task follows this run and submits nothing. It shows the log from its start; of a long log, the
+      last 1000 lines.
     type: str
   run_config:
     description:
@@ -77,8 +75,7 @@ options:
     elements: str
     default: []
   regions_wait:
-    description:
-      - Seconds in which SuperNodes of other regions may go offline before nothing is submitted, for sites that have just been denied.
+    description: Seconds in which SuperNodes of other regions may go offline before nothing is submitted, for sites that have just been denied.
     type: int
     default: 0
   resume:
@@ -100,29 +97,24 @@ options:
         federation can read inputs.
     type: path
   wait:
-    description:
-      - Wait until the run ends. If V(false), the task ends when the SuperLink has accepted the app, or with O(run_id) returns the status.
+    description: Wait until the run ends. If V(false), the task ends when the SuperLink has accepted the app, or with O(run_id) returns the status.
     type: bool
     default: true
   wait_timeout:
-    description:
-      - Seconds to wait. After that the task fails, and the run continues.
+    description: Seconds to wait. After that the task fails, and the run continues.
     type: int
     default: 3600
   log_lines:
-    description:
-      - Maximum number of lines in RV(log) and in RV(output).
+    description: Maximum number of lines in RV(log) and in RV(output).
     type: int
     default: 50
   quiet:
-    description:
-      - Show neither log nor status while the task waits, only the id of the run. C(no_log) has the same effect.
+    description: Show neither log nor status while the task waits, only the id of the run. C(no_log) has the same effect.
     type: bool
     default: false
   interval:
-    description:
-      - Seconds between two lines with the status of the run. They are shown even if the SuperLink cannot be reached. A change of the
-        status is shown at once.
+    description: Seconds between two lines with the status of the run. They are shown even if the SuperLink cannot be reached. A change of the status is shown
+      at once.
     type: int
     default: 30
   outputs_directory:
@@ -132,9 +124,8 @@ options:
       - If they cannot be fetched the task fails, and RV(status) still says that the run has completed.
     type: path
   outputs_min_free:
-    description:
-      - Minimum free space on the volume for outputs, as a quantity like V(2Gi). With less, nothing is submitted. Defaults to the value that the
-        hub was deployed with (C(superlink_outputs_min_free) of the role superlink).
+    description: Minimum free space on the volume for outputs, as a quantity like V(2Gi). With less, nothing is submitted. Defaults to the value that the hub
+      was deployed with (C(superlink_outputs_min_free) of the role superlink).
     type: str
 extends_documentation_fragment:
   - federated.flower.hub.namespace
@@ -249,9 +240,8 @@ submission:
   type: str
   sample: unknown
 status:
-  description:
-    - Status that Flower reports. One of V(pending), V(starting), V(running), V(finished:completed), V(finished:failed) and
-      V(finished:stopped), or empty if it could not be determined.
+  description: Status that Flower reports. One of V(pending), V(starting), V(running), V(finished:completed), V(finished:failed) and V(finished:stopped), or
+    empty if it could not be determined.
   returned: when there is a run
   type: str
   sample: finished:completed
@@ -293,9 +283,8 @@ elapsed:
   type: float
   sample: 38.2
 output:
-  description:
-    - The last lines of the log without Flower's own messages. It contains the output of the app, warnings, errors, and what SuperNodes answered
-      with errors.
+  description: The last lines of the log without Flower's own messages. It contains the output of the app, warnings, errors, and what SuperNodes answered with
+    errors.
   returned: when the run was read
   type: list
   elements: str

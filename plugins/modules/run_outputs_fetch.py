@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run_outputs_fetch
 short_description: Fetch the outputs of runs
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Copies the outputs of finished runs from the volume in the host's cluster to the control node.
   - Each run gets the folder C(DIRECTORY/RUN_ID). It appears when all files were received, compared with the SHA-256 that was computed on
@@ -23,14 +22,12 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   run_ids:
-    description:
-      - Ids of the runs. Runs that are not finished are an error.
+    description: Ids of the runs. Runs that are not finished are an error.
     type: list
     elements: str
     required: true
   directory:
-    description:
-      - Folder on the control node. It is created if it does not exist. Relative paths are relative to the working directory.
+    description: Folder on the control node. It is created if it does not exist. Relative paths are relative to the working directory.
     type: path
     required: true
 extends_documentation_fragment:

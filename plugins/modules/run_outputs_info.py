@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run_outputs_info
 short_description: List the outputs of runs and the inputs for runs
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Lists what the ServerApps of finished and active runs have written to the volume for outputs in the host's cluster, inputs that were sent
     to it (see O(federated.flower.run#module:inputs)), and its free space.
@@ -18,14 +17,12 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   run_ids:
-    description:
-      - Ids of runs. Only their outputs are listed. A run without outputs is an error.
+    description: Ids of runs. Only their outputs are listed. A run without outputs is an error.
     type: list
     elements: str
     default: []
   files:
-    description:
-      - Return the names and sizes of the files.
+    description: Return the names and sizes of the files.
     type: bool
     default: false
 extends_documentation_fragment:

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run_outputs_remove
 short_description: Delete outputs of runs and inputs for runs
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Deletes outputs of runs, and inputs that were sent for runs, from the volume in the host's cluster, selected by name
     or by rules.
@@ -22,24 +21,20 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   run_ids:
-    description:
-      - Ids of the runs.
+    description: Ids of the runs.
     type: list
     elements: str
   inputs:
-    description:
-      - Names of inputs, as M(federated.flower.run_outputs_info) returns them.
+    description: Names of inputs, as M(federated.flower.run_outputs_info) returns them.
     type: list
     elements: str
   keep:
-    description:
-      - Number of finished runs whose outputs are kept, the newest ones. The same number of inputs is kept, those that were used last, and
-        all that were used within the last hour.
+    description: Number of finished runs whose outputs are kept, the newest ones. The same number of inputs is kept, those that were used last, and all that
+      were used within the last hour.
     type: int
   older_than:
-    description:
-      - Delete only outputs of runs that finished longer ago than this, and inputs that were used longer ago. A number with C(s), C(m), C(h),
-        C(d) or C(w).
+    description: Delete only outputs of runs that finished longer ago than this, and inputs that were used longer ago. A number with C(s), C(m), C(h), C(d) or
+      C(w).
     type: str
 extends_documentation_fragment:
   - federated.flower.hub.namespace

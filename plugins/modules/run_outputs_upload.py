@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run_outputs_upload
 short_description: Upload the outputs of runs to object storage
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Has the hub upload the outputs of finished runs to the S3-compatible object storage of the federation, C(superlink_outputs_s3) of the role
     superlink. The control node gets none of the data.

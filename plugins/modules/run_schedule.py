@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run_schedule
 short_description: Start runs of a Flower app on a calendar
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Creates, changes or removes a CronJob in the SuperLink's namespace whose pods submit an app and follow the run. Without O(name), it lists the
     schedules.
@@ -20,51 +19,40 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   name:
-    description:
-      - Name of the schedule, up to 36 lowercase letters, digits and C(-). Empty to list the schedules only.
+    description: Name of the schedule, up to 36 lowercase letters, digits and C(-). Empty to list the schedules only.
     type: str
     default: ""
   state:
-    description:
-      - V(absent) removes the schedule. A run that it started continues.
+    description: V(absent) removes the schedule. A run that it started continues.
     type: str
     choices: [present, absent]
     default: present
   app:
-    description:
-      - Folder of the app on the control node, or a bundle made by C(flwr build). Required for a new schedule. 900 KiB at most, compressed.
+    description: Folder of the app on the control node, or a bundle made by C(flwr build). Required for a new schedule. 900 KiB at most, compressed.
     type: path
   run_config:
-    description:
-      - Values of the app's run config. Needs O(app).
+    description: Values of the app's run config. Needs O(app).
     type: dict
   cron:
-    description:
-      - Minute, hour, day of the month, month and day of the week, as a CronJob has them. Required for a new schedule.
+    description: Minute, hour, day of the month, month and day of the week, as a CronJob has them. Required for a new schedule.
     type: str
   timezone:
-    description:
-      - Time zone of O(cron). Of a new schedule V(Etc/UTC).
+    description: Time zone of O(cron). Of a new schedule V(Etc/UTC).
     type: str
   suspend:
-    description:
-      - Whether no runs are started until it is set to V(false). Of a new schedule V(false).
+    description: Whether no runs are started until it is set to V(false). Of a new schedule V(false).
     type: bool
   overlap:
-    description:
-      - V(skip) starts no run while one of the same app is active, from any source; V(allow) does. Of a new schedule V(skip).
+    description: V(skip) starts no run while one of the same app is active, from any source; V(allow) does. Of a new schedule V(skip).
     type: str
   min_supernodes:
-    description:
-      - No run is started while fewer SuperNodes are online. Of a new schedule V(1).
+    description: No run is started while fewer SuperNodes are online. Of a new schedule V(1).
     type: int
   timeout:
-    description:
-      - Seconds for which a run is followed. A longer run continues, and counts as not completed. Of a new schedule V(86400).
+    description: Seconds for which a run is followed. A longer run continues, and counts as not completed. Of a new schedule V(86400).
     type: int
   ignore_maintenance:
-    description:
-      - Accept times at which a site of the inventory is in maintenance (C(flower_maintenance)), which are refused by default.
+    description: Accept times at which a site of the inventory is in maintenance (C(flower_maintenance)), which are refused by default.
     type: bool
     default: false
 extends_documentation_fragment:

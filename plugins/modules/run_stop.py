@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run_stop
 short_description: Stop runs of a Flower app
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Stops the named runs of the SuperLink in the host's cluster. A run that is already finished is not changed.
   - If the SuperLink does not know one of the runs, the task fails and stops none of them.
@@ -18,8 +17,7 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   run_ids:
-    description:
-      - Ids of the runs.
+    description: Ids of the runs.
     type: list
     elements: str
     required: true

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: runs_info
 short_description: List the runs of a SuperLink
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Reads the runs of the SuperLink in the host's cluster and, with O(logs), their logs.
   - >-
@@ -18,41 +17,34 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   run_ids:
-    description:
-      - Ids of runs. Only these are returned, and O(status), O(app), O(since) and O(limit) are ignored. An unknown id is an error.
+    description: Ids of runs. Only these are returned, and O(status), O(app), O(since) and O(limit) are ignored. An unknown id is an error.
     type: list
     elements: str
     default: []
   status:
-    description:
-      - Return only runs with one of these statuses. V(active) are V(pending), V(starting) and V(running); V(finished) are V(completed),
-        V(failed) and V(stopped).
+    description: Return only runs with one of these statuses. V(active) are V(pending), V(starting) and V(running); V(finished) are V(completed), V(failed)
+      and V(stopped).
     type: list
     elements: str
     choices: [pending, starting, running, completed, failed, stopped, active, finished]
     default: []
   app:
-    description:
-      - Return only runs of this app, as C(publisher/name) or C(name). V(*) and V(?) are placeholders.
+    description: Return only runs of this app, as C(publisher/name) or C(name). V(*) and V(?) are placeholders.
     type: str
   since:
-    description:
-      - Return only runs that were submitted since then. A time in ISO 8601 (UTC unless it has an offset), or a duration before now as a
-        number with C(s), C(m), C(h), C(d) or C(w).
+    description: Return only runs that were submitted since then. A time in ISO 8601 (UTC unless it has an offset), or a duration before now as a number with
+      C(s), C(m), C(h), C(d) or C(w).
     type: str
   limit:
-    description:
-      - Maximum number of runs, the newest ones. V(0) returns all.
+    description: Maximum number of runs, the newest ones. V(0) returns all.
     type: int
     default: 0
   logs:
-    description:
-      - Return the log of each run. Reading it takes about a second for each run.
+    description: Return the log of each run. Reading it takes about a second for each run.
     type: bool
     default: false
   log_lines:
-    description:
-      - Maximum number of lines in RV(runs[].log).
+    description: Maximum number of lines in RV(runs[].log).
     type: int
     default: 50
 extends_documentation_fragment:

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: site_access
 short_description: Deny or admit sites
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     The gateway refuses a denied site with its next request, also on open connections. Its SuperNodes continue to
@@ -22,25 +21,21 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   site:
-    description:
-      - Inventory name of the site. Either this or O(sites) is required, except for O(state=admitted) with O(holder).
+    description: Inventory name of the site. Either this or O(sites) is required, except for O(state=admitted) with O(holder).
     type: str
   sites:
-    description:
-      - Inventory names of several sites, which are changed together. If one of them cannot be denied, none is changed.
+    description: Inventory names of several sites, which are changed together. If one of them cannot be denied, none is changed.
     type: list
     elements: str
   state:
-    description:
-      - Wanted state of the site.
+    description: Wanted state of the site.
     type: str
     choices:
       - denied
       - admitted
     required: true
   reason:
-    description:
-      - Reason, shown by C(federated.flower.status). Without it an existing denial keeps its reason.
+    description: Reason, shown by C(federated.flower.status). Without it an existing denial keeps its reason.
     type: str
     default: ""
   holder:

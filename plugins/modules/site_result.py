@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: site_result
 short_description: Report the result of a fleet-wide task to each host
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     A task that works on all sites of a batch at once (C(run_once)) returns in C(sites) the result of each of them. This module gives each host
@@ -25,8 +24,7 @@ options:
       - Either O(registered) or O(results) is required.
     type: str
   results:
-    description:
-      - Results of this host. Of several results the last one counts, with the changes of all. Without results, there is nothing to do.
+    description: Results of this host. Of several results the last one counts, with the changes of all. Without results, there is nothing to do.
     type: list
     elements: dict
 extends_documentation_fragment:

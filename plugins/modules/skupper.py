@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: skupper
 short_description: Manage the Skupper objects of a host
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     This module is a step of the roles C(federated.flower.skupper_site), C(federated.flower.skupper_listener) and C(federated.flower.skupper_link). Its
@@ -84,66 +83,55 @@ description:
     This module is a step of the roles of the Skupper network. Its options may change in any release.
 options:
   part:
-    description:
-      - What to manage.
+    description: What to manage.
     type: str
     choices: [site, link, listener]
     required: true
   spec:
-    description:
-      - The specification. Defaults to the variables of the role.
+    description: The specification. Defaults to the variables of the role.
     type: dict
   state:
-    description:
-      - Wanted state. V(checked) and V(uninstalled) are for the part V(site).
+    description: Wanted state. V(checked) and V(uninstalled) are for the part V(site).
     type: str
     choices: [absent, checked, present, uninstalled]
     default: present
   wait:
-    description:
-      - Whether to wait until a Site, Listener or Connector is ready. The error states what is missing.
+    description: Whether to wait until a Site, Listener or Connector is ready. The error states what is missing.
     type: bool
     default: true
   wait_timeout:
-    description:
-      - Seconds to wait for each object.
+    description: Seconds to wait for each object.
     type: int
     default: 300
   upgrade:
-    description:
-      - Whether to upgrade a controller that this collection installed.
+    description: Whether to upgrade a controller that this collection installed.
     type: bool
     default: false
   side:
-    description:
-      - With V(listener), which object to manage; it is required.
+    description: With V(listener), which object to manage; it is required.
     type: str
     choices:
       - listener
       - connector
   hub:
-    description:
-      - >-
-        With V(link), which requires it, inventory name of the hub. The variables C(flower_auth), C(flower_kubeconfig) and C(flower_context) of that host
-        select its cluster.
+    description: >-
+      With V(link), which requires it, inventory name of the hub. The variables C(flower_auth), C(flower_kubeconfig) and C(flower_context) of that host
+      select its cluster.
     type: str
   renew:
-    description:
-      - Whether to replace the site's certificate even if it is not due.
+    description: Whether to replace the site's certificate even if it is not due.
     type: bool
     default: false
   step:
-    description:
-      - Step of a rotation at the hub. Without it, the site is linked.
+    description: Step of a rotation at the hub. Without it, the site is linked.
     type: str
     choices:
       - begin
       - finish
   rotate:
-    description:
-      - >-
-        What to replace. V(due) is everything that has passed half of its lifetime, or expires within
-        O(renew_before).
+    description: >-
+      What to replace. V(due) is everything that has passed half of its lifetime, or expires within
+      O(renew_before).
     type: str
     choices:
       - due
@@ -152,38 +140,32 @@ options:
       - ca
     default: due
   sites:
-    description:
-      - Inventory names of the sites of the network.
+    description: Inventory names of the sites of the network.
     type: list
     elements: str
     default: []
   revoke:
-    description:
-      - Inventory name of a site to revoke.
+    description: Inventory name of a site to revoke.
     type: str
     default: ""
   reports:
-    description:
-      - Results of this module for the sites, for V(finish).
+    description: Results of this module for the sites, for V(finish).
     type: list
     elements: dict
     default: []
   force:
-    description:
-      - >-
-        Continue although sites without a new certificate would lose their connection. The next run of the playbook
-        C(federated.flower.site) links them again.
+    description: >-
+      Continue although sites without a new certificate would lose their connection. The next run of the playbook
+      C(federated.flower.site) links them again.
     type: bool
     default: false
   warn_only:
-    description:
-      - >-
-        Warn instead of failing if the rotation of the CA has to wait for a site. The next run continues it.
+    description: >-
+      Warn instead of failing if the rotation of the CA has to wait for a site. The next run continues it.
     type: bool
     default: false
   renew_before:
-    description:
-      - Time before its expiry at which a certificate is due, such as V(300d). Half of its lifetime by default.
+    description: Time before its expiry at which a certificate is due, such as V(300d). Half of its lifetime by default.
     type: str
     default: ""
 extends_documentation_fragment:

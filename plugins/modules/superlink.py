@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: superlink
 short_description: Check the hub and deploy the SuperLink
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads the variables of the role C(federated.flower.superlink) for the host of the task. Wrong variables are reported with their values
@@ -39,25 +38,21 @@ options:
     choices: [checked, described, services, present]
     default: present
   works:
-    description:
-      - Tasks that the identity is going to perform. Rights for other tasks are not checked.
+    description: Tasks that the identity is going to perform. Rights for other tasks are not checked.
     type: list
     elements: str
     choices: [deploy, rotate, upgrade, teardown, logs]
     default: [deploy]
   serves_later:
-    description:
-      - Whether the hub is a standby that is going to serve after a failover. Then it is not refused for not serving.
+    description: Whether the hub is a standby that is going to serve after a failover. Then it is not refused for not serving.
     type: bool
     default: false
   rights:
-    description:
-      - With V(described), return the objects of the rights in RV(objects), for the holders that the playbook C(federated.flower.rbac) names.
+    description: With V(described), return the objects of the rights in RV(objects), for the holders that the playbook C(federated.flower.rbac) names.
     type: dict
   policy:
-    description:
-      - With V(described), return in RV(objects) what Advanced Cluster Management observes, as a policy; C(remediation), and C(labels) of the hub's
-        ManagedCluster.
+    description: With V(described), return in RV(objects) what Advanced Cluster Management observes, as a policy; C(remediation), and C(labels) of the hub's
+      ManagedCluster.
     type: dict
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options

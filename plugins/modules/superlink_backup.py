@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: superlink_backup
 short_description: Back up the hub into an encrypted archive, or restore one into an emptied hub
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     V(present) copies the SuperLink's database while it is in use, with the online backup of SQLite, checks the copy, and reads the hub's Secrets and
@@ -30,47 +29,38 @@ description:
   - This module is a step of the playbooks C(federated.flower.backup) and C(federated.flower.restore). Its options may change in any release.
 options:
   state:
-    description:
-      - What is done.
+    description: What is done.
     type: str
     choices: [present, restored]
     default: present
   directory:
-    description:
-      - With V(present), which requires it, an existing folder on the control node.
+    description: With V(present), which requires it, an existing folder on the control node.
     type: path
   recipients:
-    description:
-      - With V(present), which requires them, public keys of age. The private key of each of them opens the archive.
+    description: With V(present), which requires them, public keys of age. The private key of each of them opens the archive.
     type: list
     elements: str
   identity:
-    description:
-      - A private key of age, or the content of a file of C(age-keygen), to open the archive with. It is not in the archive. V(restored) requires it.
+    description: A private key of age, or the content of a file of C(age-keygen), to open the archive with. It is not in the archive. V(restored) requires it.
     type: str
   keep:
-    description:
-      - Number of archives of this hub that stay in the folder, the newest ones. By default all stay.
+    description: Number of archives of this hub that stay in the folder, the newest ones. By default all stay.
     type: int
   hosts:
-    description:
-      - Hosts of the inventory whose variables of this collection are in the archive, as they are in effect, decrypted.
+    description: Hosts of the inventory whose variables of this collection are in the archive, as they are in effect, decrypted.
     type: list
     elements: str
     default: []
   archive:
-    description:
-      - With V(restored), which requires it, the archive on the control node.
+    description: With V(restored), which requires it, the archive on the control node.
     type: path
   sha256:
-    description:
-      - With V(restored), SHA-256 of the archive that is meant, as hex. Empty to compare the archive with the checksum beside it only. Anyone who knows the
-        public key and may write into that folder can put another archive there, with its checksum.
+    description: With V(restored), SHA-256 of the archive that is meant, as hex. Empty to compare the archive with the checksum beside it only. Anyone who
+      knows the public key and may write into that folder can put another archive there, with its checksum.
     type: str
     default: ''
   wait_timeout:
-    description:
-      - With V(restored), which requires it, seconds to wait for the pod that writes to the volume, and for its end.
+    description: With V(restored), which requires it, seconds to wait for the pod that writes to the volume, and for its end.
     type: int
 extends_documentation_fragment:
   - federated.flower.hub.namespace

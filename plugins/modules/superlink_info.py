@@ -9,46 +9,38 @@ DOCUMENTATION = r"""
 module: superlink_info
 short_description: Return the state of the hub
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Reads the ledger, the certificate, the pods, and Flower's lists of SuperNodes and runs.
   - If the hub cannot be reached, the task does not fail. See RV(reachable).
   - This module is public. Changes of its options follow semantic versioning.
 options:
   hub:
-    description:
-      - Inventory name of the hub. Defaults to the host of the task.
+    description: Inventory name of the hub. Defaults to the host of the task.
     type: str
   timeout:
-    description:
-      - Seconds to wait for a response of the API server.
+    description: Seconds to wait for a response of the API server.
     type: int
     default: 10
   wait_timeout:
-    description:
-      - Seconds to wait until the pods are ready. Pods that the cluster refused to create before are tried again. To that end, an annotation is
-        set on their workload and removed.
+    description: Seconds to wait until the pods are ready. Pods that the cluster refused to create before are tried again. To that end, an annotation is set
+      on their workload and removed.
     type: int
     default: 0
   skupper:
-    description:
-      - Whether sites connect through Skupper. If V(true), the state of the network is returned, too.
+    description: Whether sites connect through Skupper. If V(true), the state of the network is returned, too.
     type: bool
     default: false
   outputs:
-    description:
-      - Whether to return the free space on the volume for outputs of runs.
+    description: Whether to return the free space on the volume for outputs of runs.
     type: bool
     default: false
   curves:
-    description:
-      - Number of the newest runs whose metrics of all rounds are returned. They are read from the logs.
+    description: Number of the newest runs whose metrics of all rounds are returned. They are read from the logs.
     type: int
     default: 0
   all_runs:
-    description:
-      - Whether all runs are returned, however many there are. Each takes about 4 ms. Otherwise they are the newest 100.
+    description: Whether all runs are returned, however many there are. Each takes about 4 ms. Otherwise they are the newest 100.
     type: bool
     default: false
     version_added: 1.0.0

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: superlink_standby
 short_description: Copy a hub to its standby, and promote the standby
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - Copies the hub's Secrets, ConfigMaps and database, the latter while it is in use, from the cluster of the hub to that of this host, as
     M(federated.flower.superlink_backup) and M(federated.flower.superlink_backup) do, but without an archive on the control node. Outputs of runs
@@ -30,13 +29,11 @@ options:
         By default, such a hub is not copied, because its volume may be empty.
       - Ignored with O(state=followed), which may find another volume later.
   hub:
-    description:
-      - Inventory name of the other one of the two hosts. The hub, except for V(fenced).
+    description: Inventory name of the other one of the two hosts. The hub, except for V(fenced).
     type: str
     required: true
   hub_described:
-    description:
-      - The variable C(superlink_described) of that host. Not needed with O(hub_lost), or to fence.
+    description: The variable C(superlink_described) of that host. Not needed with O(hub_lost), or to fence.
     type: dict
     default: {}
   state:
@@ -54,37 +51,30 @@ options:
     choices: [absent, checked, fenced, followed, planned, present, promoted]
     default: present
   seconds:
-    description:
-      - How long the hub is followed.
+    description: How long the hub is followed.
     type: int
     default: 3600
   interval:
-    description:
-      - Seconds between the end of a copy and the start of the next one.
+    description: Seconds between the end of a copy and the start of the next one.
     type: float
     default: 120.0
   delete_volumes:
-    description:
-      - Whether O(state=absent) may remove a host with a volume claim for outputs of runs, which may exist on no other host.
+    description: Whether O(state=absent) may remove a host with a volume claim for outputs of runs, which may exist on no other host.
     type: bool
     default: false
   plan:
-    description:
-      - What O(state=planned) returned as RV(plan). V(fenced) and V(promoted) require it.
+    description: What O(state=planned) returned as RV(plan). V(fenced) and V(promoted) require it.
     type: dict
   confirmed:
-    description:
-      - With V(planned), whether the failover is confirmed.
+    description: With V(planned), whether the failover is confirmed.
     type: bool
     default: false
   hub_lost:
-    description:
-      - With V(planned), whether the hub is treated as lost and not contacted.
+    description: With V(planned), whether the hub is treated as lost and not contacted.
     type: bool
     default: false
   abandon_runs:
-    description:
-      - Whether a hub that has active runs, or whose runs cannot be listed although its SuperLink is ready, is stopped in a failover. These runs fail.
+    description: Whether a hub that has active runs, or whose runs cannot be listed although its SuperLink is ready, is stopped in a failover. These runs fail.
     type: bool
     default: false
 extends_documentation_fragment:

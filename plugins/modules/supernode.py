@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: supernode
 short_description: Check, deploy, heal, restart and remove the SuperNodes of sites
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     C(flower_delivery) and C(flower_key_source) of a host define how its site is reached and where its keys are created. Steps on the hub
@@ -55,80 +54,66 @@ description:
     This module is a step of the roles C(federated.flower.supernode) and C(federated.flower.clientapp). Its options may change in any release.
 options:
   state:
-    description:
-      - What is done.
+    description: What is done.
     type: str
     choices: [absent, checked, described, healed, present, pulled, restarted]
     default: present
   part:
-    description:
-      - V(clientapp) deploys only the ClientApps of sites where they run in their own pods, according to the variables of
-        the role clientapp of each site.
+    description: V(clientapp) deploys only the ClientApps of sites where they run in their own pods, according to the variables of the role clientapp of each
+      site.
     type: str
     choices: [all, clientapp]
     default: all
   before:
-    description:
-      - Site to its state before an upgrade (C(version), C(workloads)). These sites get that release and those images again,
-        regardless of their variables.
+    description: Site to its state before an upgrade (C(version), C(workloads)). These sites get that release and those images again, regardless of their
+      variables.
     type: dict
     default: {}
   image_seconds:
-    description:
-      - Seconds for which nodes may fail to get an image before a site fails. With V(0) it is a minute where a registry refuses the image or
-        the login; otherwise as long as for anything else, since a registry may come back. For sites that are reached directly.
+    description: Seconds for which nodes may fail to get an image before a site fails. With V(0) it is a minute where a registry refuses the image or the
+      login; otherwise as long as for anything else, since a registry may come back. For sites that are reached directly.
     type: int
     default: 0
   wait_timeout:
-    description:
-      - Seconds to wait until the SuperNodes whose pods V(healed) or V(restarted) replaces are online, which require it.
+    description: Seconds to wait until the SuperNodes whose pods V(healed) or V(restarted) replaces are online, which require it.
     type: int
   hub_checked:
-    description:
-      - >-
-        With V(checked), what M(federated.flower.superlink) returned for the hub; empty if it was not checked. The identity of the hub is then read from its
-        ledger.
+    description: >-
+      With V(checked), what M(federated.flower.superlink) returned for the hub; empty if it was not checked. The identity of the hub is then read from its
+      ledger.
     type: dict
     default: {}
   ocm_checked:
-    description:
-      - With V(checked), what M(federated.flower.ocm_addon) returned for the hub; empty if it was not checked.
+    description: With V(checked), what M(federated.flower.ocm_addon) returned for the hub; empty if it was not checked.
     type: dict
     default: {}
   rights:
-    description:
-      - With V(described), who the holders of the rights are, as the playbook C(federated.flower.rbac) assembles it.
+    description: With V(described), who the holders of the rights are, as the playbook C(federated.flower.rbac) assembles it.
     type: dict
     default: {}
   beside:
-    description:
-      - With V(described), the rights of the hub in the same cluster. Objects of the same kind, namespace and name are left out.
+    description: With V(described), the rights of the hub in the same cluster. Objects of the same kind, namespace and name are left out.
     type: list
     elements: dict
     default: []
   restart:
-    description:
-      - Whether V(healed) restarts them; otherwise it shows what would be restarted.
+    description: Whether V(healed) restarts them; otherwise it shows what would be restarted.
     type: bool
     default: false
   all:
-    description:
-      - Whether V(healed) restarts all of a site at once.
+    description: Whether V(healed) restarts all of a site at once.
     type: bool
     default: false
   after:
-    description:
-      - Seconds for which a pod must have been ready, its SuperNode offline and the SuperLink running before V(healed) restarts it.
+    description: Seconds for which a pod must have been ready, its SuperNode offline and the SuperLink running before V(healed) restarts it.
     type: int
     default: 180
   serverapp:
-    description:
-      - Whether V(restarted) restarts the ServerApp on the hub as well.
+    description: Whether V(restarted) restarts the ServerApp on the hub as well.
     type: bool
     default: false
   wait:
-    description:
-      - Seconds for which V(restarted) waits for the end of active runs. V(0) refuses at once.
+    description: Seconds for which V(restarted) waits for the end of active runs. V(0) refuses at once.
     type: int
     default: 3600
 extends_documentation_fragment:

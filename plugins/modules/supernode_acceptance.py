@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: supernode_acceptance
 short_description: Measure the connections of SuperNodes to the hub and accept or reject each site
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     A program in one SuperNode of each pool tests the connection that the SuperNode uses: it resolves the hub's name, opens its port, verifies its
@@ -29,23 +28,19 @@ description:
     This module is public. Changes of its options follow semantic versioning.
 options:
   round_trip:
-    description:
-      - Milliseconds that a small call may take without being weak.
+    description: Milliseconds that a small call may take without being weak.
     type: float
     default: 500
   upload:
-    description:
-      - Megabits per second at or above which the connection is not weak.
+    description: Megabits per second at or above which the connection is not weak.
     type: float
     default: 8
   idle:
-    description:
-      - Seconds, up to 50, for which a connection to the hub is idle before it is used; V(0) skips this check. The measurement takes that much longer.
+    description: Seconds, up to 50, for which a connection to the hub is idle before it is used; V(0) skips this check. The measurement takes that much longer.
     type: float
     default: 0
   joining:
-    description:
-      - Measure only sites whose SuperNodes have been online, that have never passed, and are not denied. The others are not in the result.
+    description: Measure only sites whose SuperNodes have been online, that have never passed, and are not denied. The others are not in the result.
     type: bool
     default: false
 extends_documentation_fragment:

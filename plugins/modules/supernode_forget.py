@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: supernode_forget
 short_description: Unregister the SuperNodes of removed sites
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Unregisters all SuperNodes of the sites at the SuperLink, deletes their records from the ledger and frees their
@@ -42,24 +41,20 @@ options:
     type: list
     elements: str
   max:
-    description:
-      - How many sites may be forgotten at once. By default half of those that the ledger knows, at least one and at most ten;
-        all if O(inventory) is not given.
+    description: How many sites may be forgotten at once. By default half of those that the ledger knows, at least one and at most ten; all if O(inventory) is
+      not given.
     type: int
   validate:
-    description:
-      - Report what would be refused, and change nothing.
+    description: Report what would be refused, and change nothing.
     type: bool
     default: false
   hub_left_out:
-    description:
-      - Whether the run excludes the host of the hub, so that it does not end the delivery by Open Cluster Management.
+    description: Whether the run excludes the host of the hub, so that it does not end the delivery by Open Cluster Management.
     type: bool
     default: false
   removed:
-    description:
-      - Sites that a teardown removes together with the hub. If it is set, nothing is changed, and the result has RV(others). O(sites) are then
-        those that may lose their hub. With O(validate), the task only warns if the hub cannot be queried.
+    description: Sites that a teardown removes together with the hub. If it is set, nothing is changed, and the result has RV(others). O(sites) are then those
+      that may lose their hub. With O(validate), the task only warns if the hub cannot be queried.
     type: list
     elements: str
 extends_documentation_fragment:

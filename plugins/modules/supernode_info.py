@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: supernode_info
 short_description: Read the state of the SuperNodes in the clusters of sites
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads the pools and, where something is not ready, their pods. Sites that are reached through Open Cluster Management are read from
@@ -21,8 +20,7 @@ description:
     This module is public. Changes of its options follow semantic versioning.
 options:
   timeout:
-    description:
-      - Seconds to wait for an answer of an API server.
+    description: Seconds to wait for an answer of an API server.
     type: int
     default: 10
 extends_documentation_fragment:

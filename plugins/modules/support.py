@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: support
 short_description: Write a support archive of a federation
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads, at the API servers of the hub and of the sites, the objects of the federation (of Secrets only the names of their entries), the events of
@@ -23,27 +22,22 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   file:
-    description:
-      - File to write, or a folder, in which it gets a name with the federation and the time. A file that exists is not replaced.
+    description: File to write, or a folder, in which it gets a name with the federation and the time. A file that exists is not replaced.
     type: path
     required: true
   lines:
-    description:
-      - Maximum number of lines of each container's log, from V(1) to V(10000).
+    description: Maximum number of lines of each container's log, from V(1) to V(10000).
     type: int
     default: 200
   since:
-    description:
-      - Only lines of logs that were written since then, see O(federated.flower.logs_info#module:since).
+    description: Only lines of logs that were written since then, see O(federated.flower.logs_info#module:since).
     type: str
   status:
-    description:
-      - The report of the fleet, of the filter P(federated.flower.fleet_report#filter). C(CONTENTS.txt) begins with its findings.
+    description: The report of the fleet, of the filter P(federated.flower.fleet_report#filter). C(CONTENTS.txt) begins with its findings.
     type: dict
     required: true
   changes:
-    description:
-      - The last entries of the audit trail, RV(federated.flower.audit_info#module:table).
+    description: The last entries of the audit trail, RV(federated.flower.audit_info#module:table).
     type: list
     elements: str
     default: []

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: takeover
 short_description: Migrate the keys of a Federation of flower-operator
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Reads a running C(Federation) of flower-operator in the cluster of each site that has the variable C(flower_takeover_namespace),
@@ -22,8 +21,7 @@ description:
   - This module is public. Changes of its options follow semantic versioning.
 options:
   sites:
-    description:
-      - Inventory names of the sites. All hosts of the batch that have C(flower_takeover_namespace) by default.
+    description: Inventory names of the sites. All hosts of the batch that have C(flower_takeover_namespace) by default.
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: upgrade
 short_description: Upgrade the hub, then the sites in waves
 version_added: 1.0.0
-author:
-  - the federated.flower authors (@federated-flower)
+author: the federated.flower authors (@federated-flower)
 description:
   - >-
     Upgrades a fleet to the release of Flower and the images that its inventory sets: waits until runs have ended, backs up and deploys the hub,
@@ -24,42 +23,34 @@ description:
     This module is a step of the playbook C(federated.flower.upgrade). Its options may change in any release.
 options:
   app:
-    description:
-      - Folder of an app that is run after each wave that changed something and in which no site failed.
+    description: Folder of an app that is run after each wave that changed something and in which no site failed.
     type: path
   app_config:
-    description:
-      - Its run config.
+    description: Its run config.
     type: dict
     default: {}
   backup:
-    description:
-      - Whether the hub is backed up before it is changed, with the variables of the playbook C(federated.flower.backup).
+    description: Whether the hub is backed up before it is changed, with the variables of the playbook C(federated.flower.backup).
     type: bool
     default: true
   max_failed:
-    description:
-      - Total number of sites that may fail before the upgrade stops.
+    description: Total number of sites that may fail before the upgrade stops.
     type: int
     default: 0
   verify:
-    description:
-      - Whether a site also fails whose SuperNodes M(federated.flower.supernode_acceptance) does not accept.
+    description: Whether a site also fails whose SuperNodes M(federated.flower.supernode_acceptance) does not accept.
     type: bool
     default: false
   wait:
-    description:
-      - Seconds to wait for the end of active runs. V(0) refuses at once.
+    description: Seconds to wait for the end of active runs. V(0) refuses at once.
     type: int
     default: 3600
   wait_timeout:
-    description:
-      - Seconds to wait for SuperNodes. The default is that of the role superlink.
+    description: Seconds to wait for SuperNodes. The default is that of the role superlink.
     type: int
   waves:
-    description:
-      - Order of the sites. A list, each entry the name of a site or of a group, a number of sites, a share of all of them such as V(25%), or a list of
-        these. One site, and then the batches of C(flower_serial), if it is not set.
+    description: Order of the sites. A list, each entry the name of a site or of a group, a number of sites, a share of all of them such as V(25%), or a list
+      of these. One site, and then the batches of C(flower_serial), if it is not set.
     type: raw
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options

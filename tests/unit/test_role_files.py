@@ -19,7 +19,7 @@ argument_specs:
         # default: >-
         #   {{ groups['hubs']
         #      | first }}
-        description: [The hub.]
+        description: The hub.
       toy_wait:
         type: bool
         default: true

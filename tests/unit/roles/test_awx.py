@@ -581,5 +581,5 @@ def test_tables_are_documented() -> None:
     options = yaml_file("roles", "awx", "meta", "argument_specs.yml")["argument_specs"]["main"]["options"]
     tables = {name: option["description"] for name, option in options.items() if option.get("elements") == "dict"}
     for name, description in tables.items():
-        (module,) = re.findall(r"C\(awx\.awx\.(\w+)\)", " ".join(description))
+        (module,) = re.findall(r"C\(awx\.awx\.(\w+)\)", str(description))
         assert validator(module), name
