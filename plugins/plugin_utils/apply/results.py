@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned
 from ..kube.api_errors import ApiError, Forbidden, NotServed
 from .order import Id
 from .redacted_diff import Mask, content_digest, diff_entry
@@ -195,9 +196,9 @@ def _forbidden(error: Forbidden, text: str) -> tuple[str, str]:
 
 def _invalid(error: ApiError, text: str) -> tuple[str, str]:
     causes = [one for one in error.details.get("causes") or [] if isinstance(one, Mapping)]
-    reported = "; ".join(dict.fromkeys(_cause(one) for one in causes)) or text
+    reported = cleaned("; ".join(dict.fromkeys(_cause(one) for one in causes))) or text
     if _IMMUTABLE.search(reported):
-        fields = ", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field"))) or "a field"
+        fields = cleaned(", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field")))) or "a field"
         return "immutable", (
             f"{fields} cannot be changed on a live object ({reported}). Restore the old value, or delete the object "
             "(for a StatefulSet: kubectl delete --cascade=orphan, its pods and volumes stay) and run again"
