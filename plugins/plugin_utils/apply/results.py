@@ -21,15 +21,11 @@ _WEBHOOK_DENIED = re.compile(r'admission webhook "(?P<name>[^"]+)" denied the re
 _WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)":\s*(?P<why>.*)', re.S)
 _POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*?denied request: (?P<why>.*)", re.S)
 _QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.S)
-_SCHEMA = re.compile(
-    r"(?:failed to create typed patch object \([^)]*\)|strict decoding error|error decoding patch): ?(?P<why>.*)", re.S
-)
+_SCHEMA = re.compile(r"(?:failed to create typed patch object \([^)]*\)|strict decoding error|error decoding patch): ?(?P<why>.*)", re.S)
 _UNMARSHAL = re.compile(r"(?P<why>(?:json: )?cannot unmarshal .*|cannot convert .*|.*expected .*, got .*)", re.S)
 _NO_NAMESPACE = re.compile(r'^namespaces "(?P<name>[^"]+)" not found')
 _TERMINATING = re.compile(r"because it is being terminated")
-_IMMUTABLE = re.compile(
-    r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when"
-)
+_IMMUTABLE = re.compile(r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when")
 
 
 @dataclass
@@ -62,11 +58,7 @@ class Result:
         some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
         """
         optional = ("errors", "diff", "warnings")
-        reported = {
-            key: value
-            for key, value in vars(self).items()
-            if not key.startswith("_") and (value or key not in optional)
-        }
+        reported = {key: value for key, value in vars(self).items() if not key.startswith("_") and (value or key not in optional)}
         return reported | {"applied": self.applied} if applied else reported
 
 

@@ -56,9 +56,7 @@ def is_outdated(cluster: Cluster, pod: Object, container: str, wanted: Mapping[s
         if _restarts(cluster, pod, container):
             return False
         raise
-    return any(
-        not (found.get("loaded") and found.get("sha256") == wanted[path]) for path, found in answer["held"].items()
-    )
+    return any(not (found.get("loaded") and found.get("sha256") == wanted[path]) for path, found in answer["held"].items())
 
 
 def _running_id(pod: Object, container: str) -> str:
@@ -81,9 +79,7 @@ def _restarts(cluster: Cluster, pod: Object, container: str) -> bool:
         time.sleep(0.5)
 
 
-def replace_pods(
-    cluster: Cluster, namespace: str, federation: str, old: Sequence[Object], seconds: float, note: Callable[..., None]
-) -> list[str]:
+def replace_pods(cluster: Cluster, namespace: str, federation: str, old: Sequence[Object], seconds: float, note: Callable[..., None]) -> list[str]:
     """Delete live pods all at once and wait until those that take their place are ready; returns the names of the deleted ones.
 
     Pods of other federations do not take their place.
@@ -104,9 +100,7 @@ def replace_pods(
         if seats <= {_seat(pod) for pod in new if described.is_ready(pod)}:
             return [pod["metadata"]["name"] for pod in old]
         if time.monotonic() >= deadline:
-            raise ClusterError(
-                f"pods on {cluster.name} were restarted and are not ready after {seconds:g} s: {described.summary(new)}"
-            )
+            raise ClusterError(f"pods on {cluster.name} were restarted and are not ready after {seconds:g} s: {described.summary(new)}")
         time.sleep(0.5)
 
 
@@ -114,9 +108,7 @@ def delete_pods(cluster: Cluster, namespace: str, old: Sequence[Object], note: C
     """Delete exactly these pods, each owned by a controller that replaces it; returns their names."""
     for pod in old:
         try:
-            cluster.delete(
-                "v1", "Pod", pod["metadata"]["name"], namespace, propagation="Background", uid=pod["metadata"]["uid"]
-            )
+            cluster.delete("v1", "Pod", pod["metadata"]["name"], namespace, propagation="Background", uid=pod["metadata"]["uid"])
         except (Conflict, NotFound):
             continue  # someone else has replaced it
         note(words=[f"restarted pod {namespace}/{pod['metadata']['name']}"])

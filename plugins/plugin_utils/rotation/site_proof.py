@@ -39,6 +39,7 @@ _ABSENT = (
 _HEAD = ("SITE", "POD", "SERVED BEFORE", "SERVED AFTER", "OLD", "NEW")
 _DIGITS = 12  # of a serial: enough to distinguish two
 _LONGEST = 500  # characters of what a pod answers for a probe
+_INVALID = "it gave an invalid answer. Find out who changed the container"
 
 Object = Mapping[str, Any]
 Report = Mapping[str, Any]
@@ -142,13 +143,11 @@ def is_stale(answer: Object, bundle: str) -> bool:
 
 def seen_by(answer: Object, labels: Iterable[str]) -> dict[str, dict[str, str]]:
     """Label -> C(serial) or C(error) of each probe in the answer of a pod; short texts, whatever its container answers."""
-    found = answer.get("seen")
-    results = {label: found.get(label) if isinstance(found, Mapping) else None for label in labels}
-    seen = {}
-    for label, result in results.items():
-        texts = result if isinstance(result, Mapping) else {}
-        seen[label] = {key: cleaned(texts[key], _LONGEST) for key in ("serial", "error") if isinstance(texts.get(key), str)}
-        seen[label] = seen[label] or {"error": "it gave an invalid answer. Find out who changed the container"}
+    found, seen = answer.get("seen"), {}
+    for label in labels:
+        result = found.get(label) if isinstance(found, Mapping) else None
+        texts = {key: result[key] for key in ("serial", "error") if isinstance(result.get(key), str)} if isinstance(result, Mapping) else {}
+        seen[label] = {key: cleaned(text, _LONGEST) for key, text in texts.items()} or {"error": _INVALID}
     return seen
 
 

@@ -207,12 +207,7 @@ def require_own(trusted: str, bundle: str) -> None:
 
 
 def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof, deadline: float, end: float, trust: str) -> dict[str, Any]:
-    """The entry of a pod in the report of its site.
-
-    Args:
-        deadline: when a pod no longer gets time to accept what is wanted.
-        end: when no pod is asked any more: other sites, and the maintenance lease, wait for this one.
-    """
+    """The entry of a pod in the report of its site. After C(deadline), it gets no time to accept what is wanted; after C(end), no pod is asked."""
     pool, name = site_proof.key_of_pod(pod)
     report = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
     while True:
