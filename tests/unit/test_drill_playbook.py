@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import sites_with
-from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
@@ -136,3 +137,35 @@ def test_what_is_broken_is_undone_and_nothing_is_broken_in_check_mode() -> None:
     before = json.dumps(PLAY["tasks"][: PLAY["tasks"].index(conduct)])
     assert "federated.flower.apply" not in before and '"state": "denied"' in before
     assert all(task.get("check_mode") for task in PLAY["tasks"] if task.get("federated.flower.site_access", {}).get("state") == "denied")
+
+
+@each_row(
+    ("back", "error", "note"),
+    [
+        ({"failed": True, "msg": "tried 76 times"}, "", "cut off for 75 s; not back after 300 s"),
+        ({"failed": False}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
+        ({}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
+    ],
+)
+def test_a_recovery_that_takes_too_long_is_no_error(back: dict[str, Any], error: str, note: str) -> None:
+    (block,) = [task for task in TASKS if "block" in task]
+    (wait,) = [task for task in block["block"] if task.get("until", "").startswith("__drill_back.error == ''")]
+    assert wait["register"] == "__drill_back"
+    assert TASKS[2]["ansible.builtin.set_fact"]["__drill_back"] == {}, "that of the drill before does not count"
+    (record,) = block["rescue"]
+    failed = {"ansible_failed_task": {"name": "drill | Wait for the end of the run"}, "ansible_failed_result": {"msg": "it failed"}}
+    facts = {**failed, **trusted(record["vars"]), "__drill_back": back, "__drill_note": "cut off for 75 s"}
+    found = {name: evaluated(text, **facts) for name, text in record["ansible.builtin.set_fact"].items()}
+    assert found == {"__drill_error": error, "__drill_note": note}
+
+
+_COMPARED = re.compile(r"ansible_failed_task\.name\s*(?:[!=]=|is\b|in\b|not\b)\s*['\"]?([^'\"}]*)|['\"]([^'\"}]*)['\"]\s*[!=]=\s*ansible_failed_task\.name")
+
+
+def test_no_task_is_found_by_a_name_that_it_does_not_have() -> None:
+    """A task that is renamed would not be found any more: C(register) finds it by any name."""
+    files = sorted([*ROOT.glob("playbooks/**/*.yml"), *ROOT.glob("roles/**/*.yml")])
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    names = {name.strip("'\"") for text in texts.values() for name in re.findall(r"^\s*- name: (.+)$", text, re.MULTILINE)}
+    compared = {(path.name, one or other) for path, text in texts.items() for one, other in _COMPARED.findall(text)}
+    assert [found for found in compared if found[1] not in names] == []

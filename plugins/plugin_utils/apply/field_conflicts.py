@@ -34,7 +34,7 @@ _SHOWN = 5
 _MISSING: Any = object()
 # A step of such a path: .name; or [key="value",…], [="value"], [3] in a list.
 _STEP = re.compile(r'\.(?P<name>(?:[^.\[\]"]|"(?:[^"\\]|\\.)*")+)|\[(?P<item>(?:[^\]"]|"(?:[^"\\]|\\.)*")*)\]')
-_KEY = re.compile(r'(?P<key>[^=,]*)=(?P<value>"(?:[^"\\]|\\.)*"|[^,]*)')
+_KEY = re.compile(r'(?<![^,])(?P<key>[^=,]*)=(?P<value>"(?:[^"\\]|\\.)*"|[^,]*)')
 
 
 def reconcilers(live: Mapping[str, Any]) -> list[str]:

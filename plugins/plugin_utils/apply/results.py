@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned
 from ..kube.api_errors import ApiError, Forbidden, NotServed
 from .order import Id
 from .redacted_diff import Mask, content_digest, diff_entry
@@ -20,15 +21,11 @@ _WEBHOOK_DENIED = re.compile(r'admission webhook "(?P<name>[^"]+)" denied the re
 _WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)":\s*(?P<why>.*)', re.S)
 _POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*?denied request: (?P<why>.*)", re.S)
 _QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.S)
-_SCHEMA = re.compile(
-    r"(?:failed to create typed patch object \([^)]*\)|strict decoding error|error decoding patch): ?(?P<why>.*)", re.S
-)
+_SCHEMA = re.compile(r"(?:failed to create typed patch object \([^)]*\)|strict decoding error|error decoding patch): ?(?P<why>.*)", re.S)
 _UNMARSHAL = re.compile(r"(?P<why>(?:json: )?cannot unmarshal .*|cannot convert .*|.*expected .*, got .*)", re.S)
 _NO_NAMESPACE = re.compile(r'^namespaces "(?P<name>[^"]+)" not found')
 _TERMINATING = re.compile(r"because it is being terminated")
-_IMMUTABLE = re.compile(
-    r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when"
-)
+_IMMUTABLE = re.compile(r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when")
 
 
 @dataclass
@@ -61,11 +58,7 @@ class Result:
         some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
         """
         optional = ("errors", "diff", "warnings")
-        reported = {
-            key: value
-            for key, value in vars(self).items()
-            if not key.startswith("_") and (value or key not in optional)
-        }
+        reported = {key: value for key, value in vars(self).items() if not key.startswith("_") and (value or key not in optional)}
         return reported | {"applied": self.applied} if applied else reported
 
 
@@ -195,9 +188,9 @@ def _forbidden(error: Forbidden, text: str) -> tuple[str, str]:
 
 def _invalid(error: ApiError, text: str) -> tuple[str, str]:
     causes = [one for one in error.details.get("causes") or [] if isinstance(one, Mapping)]
-    reported = "; ".join(dict.fromkeys(_cause(one) for one in causes)) or text
+    reported = cleaned("; ".join(dict.fromkeys(_cause(one) for one in causes))) or text
     if _IMMUTABLE.search(reported):
-        fields = ", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field"))) or "a field"
+        fields = cleaned(", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field")))) or "a field"
         return "immutable", (
             f"{fields} cannot be changed on a live object ({reported}). Restore the old value, or delete the object "
             "(for a StatefulSet: kubectl delete --cascade=orphan, its pods and volumes stay) and run again"

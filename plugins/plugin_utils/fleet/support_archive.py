@@ -48,12 +48,14 @@ _SHARE = 3  # all lists of a cluster together have this part of the memory that 
 _EVENTS = 1000  # of a namespace, the last ones
 _SHORTEST = 6  # characters of a value that is looked for; shorter ones are part of many words
 _LENGTHS = 20  # of secrets that begin alike
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+_COMPARED = 1000  # characters for each one of a text: secrets may be as long as it, and begin at each of its places
+# Each pattern reads a text once, whatever it begins and does not end: a Secret or a log of 1 MiB would otherwise take minutes, in which nothing else runs.
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----")
 _MOST = 8000  # characters of a private key whose end is missing
 _PATTERNS = (
     re.compile(rf"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.{{0,{_MOST}}}?-----END [A-Z ]*PRIVATE KEY-----|.{{0,{_MOST}}})", re.DOTALL),
     re.compile(r"AGE-SECRET-KEY-1[A-Z0-9]+"),
-    re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),  # a JSON Web Token
+    re.compile(r"(?<![\w-])(?=[\w-]+\.[\w-]{8,}\.)[\w-]*?\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"),  # a JSON Web Token, with what it is joined to by a dash
     re.compile(r"(?<=[Bb]earer )[\w.~+/=-]{8,}"),
     re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"),  # user and password of a URL
 )
@@ -76,10 +78,12 @@ class Redaction:
         for one in self._secrets:
             starts.setdefault(one[:_SHORTEST], set()).add(len(one))
         self._lengths = {start: sorted(lengths, reverse=True) for start, lengths in starts.items()}
+        self._left = 0
         self.masked = 0
 
     def text(self, text: str) -> str:
         """A text without secrets."""
+        self._left = _COMPARED * len(text)
         kept, begin, end = [], 0, 0  # a secret, or several that overlap, is hidden from begin to end
         for at in range(len(text) - _SHORTEST + 1):
             if length := self._length(text, at):
@@ -94,10 +98,15 @@ class Redaction:
         return str(without_vaulted(text))
 
     def _length(self, text: str, at: int) -> int:
-        """Length of the longest secret at a place of a text; 0 if there is none."""
+        """Length of the longest secret at a place of a text; 0 if there is none. What would take too long to compare is hidden to the end of its line."""
         lengths = self._lengths.get(text[at : at + _SHORTEST], [])
+        if not lengths:
+            return 0
         if len(lengths) <= _LENGTHS:
-            return next((length for length in lengths if text[at : at + length] in self._secrets), 0)
+            lengths = [length for length in lengths if length <= len(text) - at]
+            self._left -= sum(lengths)
+            if self._left >= 0 or not lengths:
+                return next((length for length in lengths if text[at : at + length] in self._secrets), 0)
         line_end = text.find("\n", at)  # secrets have no line ends
         return (line_end if line_end >= 0 else len(text)) - at
 

@@ -73,7 +73,7 @@ def read_answer(answer: Mapping[str, Any]) -> Answer:
     """Read C(rc) and C(out) of one command."""
     out = answer["out"]
     if isinstance(out, dict):
-        return Answer(bool(out.get("success")), out, str(out.get("error-message") or ""))
+        return Answer(bool(out.get("success")), out, str(out.get("error-message") or "")[-10_000:])
     text = str(out).strip()
     return Answer(False, {}, (text or f"no output, exit code {answer['rc']}")[-2000:], text)
 

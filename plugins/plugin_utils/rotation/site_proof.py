@@ -19,6 +19,7 @@ from typing import Any
 
 from ..base.addresses import split_address
 from ..base.certificate_names import next_server_name
+from ..base.foreign_data import cleaned
 from ..base.labels import POOL_LABEL
 from ..base.object_names import OPS_PORT
 from ..state.partition_numbers import Book
@@ -37,6 +38,8 @@ _ABSENT = (
 )
 _HEAD = ("SITE", "POD", "SERVED BEFORE", "SERVED AFTER", "OLD", "NEW")
 _DIGITS = 12  # of a serial: enough to distinguish two
+_LONGEST = 500  # characters of what a pod answers for a probe
+_INVALID = "it gave an invalid answer. Find out who changed the container"
 
 Object = Mapping[str, Any]
 Report = Mapping[str, Any]
@@ -133,8 +136,19 @@ def probe_request(pod: Object, server_name: str, serials: Mapping[str, str], sec
 
 def is_stale(answer: Object, bundle: str) -> bool:
     """Whether this SuperNode runs with another CA bundle than its cluster has: only a restart loads it."""
-    trust = answer.get("held", {}).get("trust")
-    return trust is not None and not (trust.get("loaded") and trust.get("sha256") == file_digest(bundle))
+    present = answer.get("held") or {}
+    trust = present.get("trust") if isinstance(present, Mapping) else present
+    return trust is not None and not (isinstance(trust, Mapping) and trust.get("loaded") and trust.get("sha256") == file_digest(bundle))
+
+
+def seen_by(answer: Object, labels: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Label -> C(serial) or C(error) of each probe in the answer of a pod; short texts, whatever its container answers."""
+    found, seen = answer.get("seen"), {}
+    for label in labels:
+        result = found.get(label) if isinstance(found, Mapping) else None
+        texts = {key: result[key] for key in ("serial", "error") if isinstance(result.get(key), str)} if isinstance(result, Mapping) else {}
+        seen[label] = {key: cleaned(text, _LONGEST) for key, text in texts.items()} or {"error": _INVALID}
+    return seen
 
 
 def judge(expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any]], serials: Mapping[str, str]) -> tuple[list[str], str]:

@@ -54,6 +54,7 @@ FILES = {
 _READS = {site_proof.CONTAINER: tuple(FILES), SUPEREXEC: ("superexec", "loopback")}
 
 _SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute
+_EACH = 2  # seconds for the exec in a pod that answers at once
 
 
 def is_changed(entry: Mapping[str, str]) -> bool:
@@ -82,7 +83,7 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
         request = site_proof.probe_request(pod, spec.verified_name, {site_proof.NOW: ""}, 0)
         clock = Clock(seconds)
         while True:
-            seen = outdated_pods.run_site_program(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
+            seen = site_proof.seen_by(outdated_pods.run_site_program(cluster, pod, site_proof.CONTAINER, request), [site_proof.NOW])[site_proof.NOW]
             if seen.get("serial"):
                 return "", ""
             if not clock.tick():
@@ -159,7 +160,7 @@ def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[t
 
 
 def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, result: dict[str, Any]) -> None:
-    """Deploy the CA bundle and ask every running SuperNode; see C(site.SiteBackend.trust) for what is filled in.
+    """Deploy the CA bundle and ask every running SuperNode that must answer; see C(site.SiteBackend.trust) for what is filled in.
 
     Args:
         site: whose SuperNodes are asked. Pods of others in its namespace are not.
@@ -187,9 +188,10 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, resu
             trust = wanted.bundle
     result["trust"] = trust
     deadline = time.monotonic() + (0 if run.check else wanted.seconds)
-    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
-        if site_proof.is_running(pod):
-            result["pods"].append(_ask_pod(cluster, pod, wanted, deadline, trust))
+    running = {site_proof.key_of_pod(pod): pod for pod in cluster.list("v1", "Pod", site.namespace, labels=pods) if site_proof.is_running(pod)}
+    asked = [running[key] for one in wanted.expected if (key := (one["pool"], one["name"])) in running]
+    for pod in asked:
+        result["pods"].append(_ask_pod(cluster, pod, wanted, deadline, deadline + _SLICE + _EACH * len(asked), trust))
     accepts, trouble = site_proof.judge(wanted.expected, result["pods"], wanted.wanted)
     result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
 
@@ -204,10 +206,14 @@ def require_own(trusted: str, bundle: str) -> None:
         )
 
 
-def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof, deadline: float, trust: str) -> dict[str, Any]:
+def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof, deadline: float, end: float, trust: str) -> dict[str, Any]:
+    """The entry of a pod in the report of its site. After C(deadline), it gets no time to accept what is wanted; after C(end), no pod is asked."""
     pool, name = site_proof.key_of_pod(pod)
     report = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
     while True:
+        if time.monotonic() >= end:
+            late = "it was not asked, because the SuperNodes before it took too long. Find out why, or set cert_rotation_proof_timeout higher"
+            return report | {"error": late}
         seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
         asked = site_proof.probe_request(pod, wanted.server_name, wanted.wanted, seconds)
         try:
@@ -215,7 +221,7 @@ def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof,
         except ClusterError as error:
             return report | {"error": error.message}
         stale = site_proof.is_stale(answer, trust)
-        seen = answer["seen"]
+        seen = site_proof.seen_by(answer, wanted.wanted)
         wrong = [label for label, serial in wanted.wanted.items() if serial and seen[label].get("serial") != serial]
         if stale or not wrong or time.monotonic() >= deadline:
             return report | {"seen": seen, "stale": stale}

@@ -176,7 +176,7 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], add
     trust: Facts = {"serial": "none, since there is no TLS"}
     if trusted:
         asked = site_proof.probe_request(pod, server_name, {site_proof.NOW: ""}, 1)
-        trust = outdated_pods.run_site_program(cluster, pod, site_proof.CONTAINER, asked)["seen"][site_proof.NOW]
+        trust = site_proof.seen_by(outdated_pods.run_site_program(cluster, pod, site_proof.CONTAINER, asked), [site_proof.NOW])[site_proof.NOW]
     proxy: Facts = {"proxy": ask_tunnel(cluster, pod)._asdict()} if spec.has_proxy else {}
     return {**proxy, "way": measured, "clock": clock, "trust": trust, "apps": _apps(cluster, pool, own), "resource": pool.gpu.resource}
 

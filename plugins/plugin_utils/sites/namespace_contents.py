@@ -45,6 +45,7 @@ _ACCOUNT = ("kubernetes.io/service-account.name", "kubernetes.io/service-account
 _OWNERS = frozenset(("ConfigMap", "CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount", "StatefulSet"))
 _CLAIM = "PersistentVolumeClaim"
 _SHOWN = 8
+_JUDGED = ("apiVersion", "kind", "metadata", "type")  # of an object, what says whose it is: anyone can fill a namespace with large ones of many kinds
 
 
 def of_others(cluster: Cluster, namespace: str, federation: str, part: str, *, project: bool = False) -> str:
@@ -60,12 +61,12 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str, *, p
 
 
 def everything(cluster: Cluster, namespace: str) -> tuple[list[Object], str]:
-    """All objects in a namespace, and which kinds cannot be listed, as a reason for it to stay; that is empty if all can."""
+    """All objects in a namespace, without their content, and which kinds cannot be listed, as a reason for it to stay; that is empty if all can."""
     listed: list[Object] = []
     unseen: list[str] = []
     for resource in _resources(cluster, unseen):
         try:
-            listed += cluster.list(resource.api_version, resource.kind, namespace)
+            listed += [{key: one[key] for key in _JUDGED if key in one} for one in cluster.list(resource.api_version, resource.kind, namespace)]
         except NotServed:
             continue
         except ApiError as error:

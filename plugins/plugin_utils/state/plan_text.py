@@ -24,7 +24,7 @@ from .audit_notes import Note
 
 HEAD = "# Plan of federated.flower "
 _LATER = "(made when the plan is applied)"
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----")
 _NEW = certificates.BACKDATE + datetime.timedelta(hours=1)  # a certificate that this run made is not older
 _MASKED = re.compile(r"\(masked [0-9a-f]{8}\)")  # see apply.mask
 _CHOSEN = re.compile(r"(?<=clusterIP: ).*|(?<=odePort: ).*|(?<=clusterIPs:\n)(?: *- .*\n)+")  # of a new Service
@@ -39,7 +39,9 @@ def difference(entry: Mapping[str, str]) -> list[str]:
     Args:
         entry: C(before) and C(after), of Ansible's C(diff) (C(apply.diff.entry)).
     """
-    before, after = entry["before"], _CERTIFICATE.sub(lambda pem: _LATER if pem[0] not in entry["before"] and _is_new(pem[1]) else pem[0], entry["after"])
+    before = entry["before"]
+    present = {pem[0] for pem in _CERTIFICATE.finditer(before)}
+    after = _CERTIFICATE.sub(lambda pem: _LATER if pem[0] not in present and _is_new(pem[1]) else pem[0], entry["after"])
     known = set(_MASKED.findall(before))
     after = _MASKED.sub(lambda mark: "(secret)" if mark[0] in known else "(new secret)", after)
     before = _MASKED.sub("(secret)", before)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.field_conflicts import (
@@ -96,3 +97,10 @@ def test_what_others_only_add_to_does_not_come_back() -> None:
     assert recreated_by({"kind": "ServiceAccount", **live}) == ""
     added["fieldsV1"]["f:metadata"] |= own["fieldsV1"]["f:metadata"]
     assert "would create it again" in recreated_by({"kind": "ServiceAccount", **live})
+
+
+def test_a_long_path_is_read_once() -> None:
+    """It is what an API server of a site answers."""
+    begun, live = time.process_time(), {"list": [{"name": "a"}]}
+    assert changed_fields({"other": [f".list[{'a' * 40_000}]"]}, live, live)
+    assert time.process_time() - begun < 5

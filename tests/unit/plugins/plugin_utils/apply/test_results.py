@@ -107,3 +107,9 @@ def test_immutable_names_the_field_and_the_way_out() -> None:
     category, text = describe_error(error(Invalid, 422, 'Job "a" is invalid', causes=[cause]))
     assert category == "immutable"
     assert text.startswith("spec.template cannot be changed on a live object") and "delete the object" in text
+
+
+def test_an_answer_of_any_length_becomes_a_short_one() -> None:
+    cause = {"field": "spec.x" * 10_000, "message": "Invalid value: {" * 10_000 + "field is immutable"}
+    for given in (cause, {**cause, "message": "field is immutable"}, {**cause, "field": ""}):
+        assert len(describe_error(error(Invalid, 422, 'Job "a" is invalid', causes=[given] * 2))[1]) < 5000

@@ -61,10 +61,31 @@ def test_places_of_pods(parsed_site):
         ({"trust": {"sha256": site_proof.file_digest("CA"), "loaded": False}}, True),
         ({"trust": {"sha256": site_proof.file_digest("older"), "loaded": True}}, True),
         ({"trust": {"error": "no such file"}}, True),
+        ({"trust": ["loaded"]}, True),
+        (["trust"], True),
     ],
 )
 def test_a_process_that_is_older_than_its_trust(held, stale):
     assert site_proof.is_stale({"held": held}, "CA") is stale
+
+
+@each_row(
+    "seen, kept",
+    [
+        ({"now": {"serial": "a1"}, "other": {"serial": "b2"}}, {"serial": "a1"}),
+        ({"now": {"error": "a\x1b[2J\nb", "more": "x"}}, {"error": "a?[2J b"}),
+        ({"now": {"serial": "1" * 1000}}, {"serial": "1" * 499 + "…"}),
+        ({"now": {"serial": {"a": 1}}}, {}),
+        ({"now": "a1"}, {}),
+        ([], {}),
+        (None, {}),
+    ],
+)
+def test_what_a_container_answers_is_short_text(seen, kept):
+    found = site_proof.seen_by({"seen": seen}, ["now"])
+    assert found == {"now": kept or {"error": "it gave an invalid answer. Find out who changed the container"}}
+    answered = {"pod": "p", "pool": "cpu", "name": "0", "stale": False, "error": "", "seen": found}
+    assert len(site_proof.handshake_table([report("a", "", answered)])) == 2
 
 
 KEYS = [{"pool": "cpu", "name": "0"}, {"pool": "cpu", "name": "1"}]

@@ -86,3 +86,30 @@ def test_nobody_is_asked_where_running_sidecars_keep_what_they_have(parsed_site,
     cluster = Moved()
     assert way_of_site(parsed_site, cluster, {**CHANGED, "change": change}, check=check).connectivity_error() == ("", "")
     assert cluster.asked == []
+
+
+def test_a_site_whose_pods_cannot_be_asked_ends_in_time(parsed_site, monkeypatch):
+    """All other sites wait for it. Pods that no key belongs to are not asked."""
+    now, asked = [0.0], []
+
+    def run(_cluster: Any, one: Any, *_more: Any) -> Any:
+        asked.append(one["metadata"]["name"])
+        now[0] += 1 if one["metadata"]["name"] == "supernode-cpu-0" else 90
+        if now[0] > 1:
+            raise ClusterError("the connection broke")
+        return {"seen": {"now": {"serial": "7"}}, "held": {}}
+
+    monkeypatch.setattr(direct_certificates.outdated_pods, "run_site_program", run)
+    monkeypatch.setattr(direct_certificates, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    pods = [pod(f"supernode-cpu-{number}") for number in range(100)]
+    for one in pods:
+        one["metadata"]["labels"] = {"federated.flower/pool": "cpu"}
+    cluster: Any = SimpleNamespace(get=lambda *_which: {"data": {"ca.crt": "x"}}, list=lambda *_which, **_more: pods)
+    site = Site("site-a", parsed_site(superlink_address="hub.example.com:443"), access_of({}))
+    wanted = direct_certificates.site_proof.Proof("hub", {"now": "7"}, expected=[{"pool": "cpu", "name": str(name)} for name in range(20)], seconds=120)
+    result: dict[str, Any] = {"pods": []}
+    run_: Any = SimpleNamespace(check=False)
+    direct_certificates.prove(run_, cluster, site, wanted, result)
+    assert now[0] <= 120 + 30 + 20 * 2 + 90 and len(asked) == 4
+    assert [one["pod"] for one in result["pods"]] == [f"supernode-cpu-{number}" for number in range(20)]
+    assert result["accepts"] == [] and "supernode-cpu-19: it was not asked, because" in result["trouble"]

@@ -83,6 +83,12 @@ def test_kinds_that_another_version_than_the_preferred_one_has() -> None:
     )
 
 
+def test_contents_of_objects_are_not_kept() -> None:
+    """Each kind may have as much as one list may take."""
+    cluster = Apis({}, {"configmaps": [{**there("large"), "type": "x", "data": {"a": "b"}, "spec": {}}]})
+    assert [sorted(one) for one in namespace_contents.everything(cluster, "flower")[0]] == [["apiVersion", "kind", "metadata", "type"]]
+
+
 def test_a_version_that_does_not_answer_keeps_the_namespace() -> None:
     cluster = Apis({"example.com/v1": {"things": "Thing"}, "example.com/v1beta1": {"others": "Other"}}, {})
     cluster.refused = {"example.com/v1beta1"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,10 @@ def test_what_was_not_approved_is_refused(tmp_path: Path) -> None:
             Plan(sha256=wanted)._compare(present)
     with pytest.raises(ClusterError, match="is not a SHA-256"):
         Plan(sha256="yes")._compare(text)
+
+
+def test_a_text_of_others_is_read_once() -> None:
+    """What else an object has is in its difference, too, and others may write there."""
+    begun = time.process_time()
+    assert plan_text.difference({"before": "a\n", "after": "-----BEGIN CERTIFICATE-----" * 10_000})
+    assert time.process_time() - begun < 5
