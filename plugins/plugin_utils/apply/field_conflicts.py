@@ -17,6 +17,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ..base.foreign_data import cleaned
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER
 from ..marks.proof import MANAGED_BY
@@ -31,6 +32,7 @@ _YIELDING = frozenset(("pod-security-admission-label-synchronization-controller"
 _REASON = "FieldManagerConflict"
 _NAMED = re.compile(r'conflict with "(?P<manager>[^"]*)"')
 _SHOWN = 5
+_LONGEST = 128  # characters of a manager's name (apimachinery, C(ValidateFieldManager))
 _MISSING: Any = object()
 # A step of such a path: .name; or [key="value",…], [="value"], [3] in a list.
 _STEP = re.compile(r'\.(?P<name>(?:[^.\[\]"]|"(?:[^"\\]|\\.)*")+)|\[(?P<item>(?:[^\]"]|"(?:[^"\\]|\\.)*")*)\]')
@@ -42,7 +44,7 @@ def reconcilers(live: Mapping[str, Any]) -> list[str]:
     meta = live["metadata"]
     released = {name.strip() for name in ((meta.get("annotations") or {}).get(TAKE_FROM) or "").split(",")}
     found = [
-        entry["manager"]
+        cleaned(str(entry["manager"]), _LONGEST)
         for entry in meta.get("managedFields") or []
         if entry.get("manager") not in (None, FIELD_MANAGER)
         and not entry.get("subresource")
@@ -110,7 +112,7 @@ def conflict_error(fields: Mapping[str, Sequence[str]]) -> str:
     clauses = []
     for manager, paths in fields.items():
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-        clauses.append(f"field manager {manager} owns {', '.join(paths[:_SHOWN])}{more}")
+        clauses.append(f"field manager {manager} owns {', '.join(cleaned(path, 300) for path in paths[:_SHOWN])}{more}")
     names = ",".join(fields)
     return (
         f"{'; '.join(clauses)} with another value, and would set it again: nothing was changed. Change the value at the source of {' and '.join(fields)}, "

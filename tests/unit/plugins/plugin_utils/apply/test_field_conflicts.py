@@ -60,6 +60,12 @@ def test_the_way_out_is_named() -> None:
     assert f"{TAKE_FROM}=argo,flux" in text
 
 
+def test_names_of_an_api_server_are_short() -> None:
+    managers = reconcilers(written(("m\x1b[2J" + "m" * 10**6, "Apply", "")))
+    text = conflict_error({name: ["." + "f" * 10**6] for name in managers})
+    assert managers and len(text) < 2000 and "\x1b" not in text
+
+
 def test_what_only_lacks_a_default_does_not_differ() -> None:
     def pod(image: str, **ref: str) -> dict[str, Any]:
         env = [{"name": "A.B", "valueFrom": {"fieldRef": {"fieldPath": "x", **ref}}}, {"name": "C", "value": "1"}]
