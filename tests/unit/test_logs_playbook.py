@@ -87,13 +87,13 @@ class Clusters:
             names = query["labelSelector"].rpartition("(")[2].rstrip(")").split(",") if "name in" in query["labelSelector"] else []
             items = [one for one in self.pods[cluster] if not names or one["metadata"]["labels"]["app.kubernetes.io/name"] in names]
         if kind == "secrets":
-            data = {"password": PASSWORD, "tls.key": PEM, "tls.crt": "-----BEGIN CERTIFICATE-----\npublic-certificate\n-----END CERTIFICATE-----\n"}
+            data = {"password": PASSWORD, "tls.key": PEM, "tls.crt": "-----BEGIN CERTIFICATE-----\nPublicCertificate\n-----END CERTIFICATE-----\n"}
             encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
             items = [{"metadata": {"name": f"keys-{cluster}", "labels": self.pods[cluster][0]["metadata"]["labels"]}, "data": encoded}]
         if kind == "events":
             items = [{"metadata": {"name": "e"}, "message": f"Failed to pull image with {PASSWORD} at https://joe:hidden-pass@registry/", "reason": "Failed"}]
         if kind == "configmaps" and "labelSelector" in query:
-            data = {"ca.crt": "-----BEGIN CERTIFICATE-----\npublic-certificate\n-----END CERTIFICATE-----\n"}
+            data = {"ca.crt": "-----BEGIN CERTIFICATE-----\nPublicCertificate\n-----END CERTIFICATE-----\n"}
             items = [{"metadata": {"name": "supernode-trust"}, "data": data}]
         if "?" not in path and kind not in ("pods", "secrets", "configmaps", "events"):
             return 404, "application/json", json.dumps({"kind": "Status", "code": 404, "message": "not found", "details": {"name": kind}}).encode()
@@ -241,7 +241,7 @@ def test_the_archive_names_the_fault_first_and_has_no_secret(tmp_path: Path, clu
     whole = "\n".join(files.values())
     hidden = (PASSWORD, KEY, TOKEN, "token-of-the-api", "in-the-inventory", "plain-in-a-pod", "hidden-pass", base64.b64encode(PASSWORD.encode()).decode())
     assert [one for one in hidden if one in whole] == []
-    assert "public-certificate" in files["site-a/objects.json"] and "keys-site-a" in files["site-a/objects.json"]
+    assert "PublicCertificate" in files["site-a/objects.json"] and "keys-site-a" in files["site-a/objects.json"]
     assert "fast" in files["site-a/objects.json"] and "managedFields" not in whole
     assert "Failed to pull image" in files["site-b/events.json"]
     assert "third" in files["hub/logs.txt"] and "v1.35.0" in files["versions.json"] and VERSION in files["versions.json"]
