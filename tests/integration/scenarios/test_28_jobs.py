@@ -89,7 +89,7 @@ CASES = {
     "status.yml": Case(shows="site-b", holds=lambda job: job.artifacts["flower_status_result"]["healthy"] is True),
     # The test fleet's GPUs are only advertised.
     "verify.yml": Case(shows="apps compute has no device of a GPU", refused=True),
-    "logs.yml": Case(shows="site-a supernode-cpu-0/supernode:"),
+    "logs.yml": Case({"flower_logs_lines": 10}, shows="site-a supernode-cpu-0/supernode:"),  # each line is an event
     "restart.yml": Case(shows="Set the hosts to restart", refused=True),
     "reconcile.yml": Case(
         {"flower_reconcile": "heal"}, shows="all SuperNodes are online", holds=lambda job: job.artifacts["flower_reconcile_result"]["drift"] == []
