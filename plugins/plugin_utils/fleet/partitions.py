@@ -139,7 +139,8 @@ def allocate(
 
 def _taken_over(seen: Mapping[str, tuple[int, int]], sizes: Mapping[str, int], most: int) -> dict[str, tuple[int, int]]:
     """Of the numbers that a site itself reports for its pools, those below C(most): all sites would count with a higher one."""
-    return {pool: found for pool, found in seen.items() if type(found[0]) is int and 0 <= found[0] <= most - sizes.get(pool, 0)}
+    numbers = {pool: found for pool, found in seen.items() if isinstance(found[0], int) and not isinstance(found[0], bool)}
+    return {pool: found for pool, found in numbers.items() if 0 <= found[0] <= most - sizes.get(pool, 0)}
 
 
 def uncounted(pools: Mapping[str, Sequence[PoolSpec]]) -> dict[str, str]:
