@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates, requests and keys of kinds that the library does not know"""
+"""Certificates, requests and keys of kinds that the library does not know."""
 
 from __future__ import annotations
 

@@ -196,8 +196,8 @@ class AtController:
         own = [item for item in listed if not proof.is_managed(item) or proof.belongs(item, self.site.federation)]
         live = {item["metadata"]["name"]: item for item in own}
         due = outdated(self.cluster, self.site, {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))})
-        places = f"one of the Secrets {', '.join(sorted(live))} in namespace {spec.namespace} of {self.cluster.name}"
-        with explained(places, "delete that Secret and run again: it is recreated."):
+        places = f"one of the Secrets {cleaned(', '.join(sorted(live)), 500)} in namespace {spec.namespace} of {self.cluster.name}"
+        with explained(places, "restore that one, or delete only it and run again: it is recreated, with new keys if it had any. Keep the others."):
             plan = keys.plan(
                 spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
             )

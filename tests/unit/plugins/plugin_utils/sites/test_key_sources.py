@@ -130,7 +130,7 @@ def test_a_secret_with_a_key_or_certificate_of_an_unknown_kind_is_reported(entry
     data = {"0": strange_crypto.supernode_key()} if "cpu" in entry else {"tls.crt": strange_crypto.certificate()}
     site = SimpleNamespace(name="site-a", namespace="lab", federation="demo", spec=parsed_site(federation="demo", namespace="lab"), given={})
     source = AtController(SimpleNamespace(check=True), site, Listed(keys.build("demo", "lab", entry, data)))
-    with pytest.raises(ClusterError, match=f"Secrets {entry} in namespace lab of site-a .* cannot be read .* delete that Secret") as error:
+    with pytest.raises(ClusterError, match=f"Secrets {entry} in namespace lab of site-a .* cannot be read .* delete only it .* Keep the others") as error:
         source.make(keys.Wanted([keys.Pool("cpu", ["0"], 0)], listener="x" if "tls" in entry else ""))
     assert "nine" not in str(error.value), "no part of a private key"
 
