@@ -25,14 +25,15 @@ import pytest
 @pytest.fixture
 def playbook():
     process = subprocess.Popen(["sleep", "300"], start_new_session=True)
-    Path("pid").write_text(str(process.pid))
     yield process
     process.kill()
     process.wait()
     time.sleep(2)
     Path("ended").touch()
 
-def test_long(playbook):
+def test_long(playbook):  # says it here: within a fixture, the signal could come before its end is registered
+    Path("new").write_text(str(playbook.pid))
+    Path("new").rename("pid")
     playbook.wait()
 """
 
