@@ -103,7 +103,7 @@ class ActionModule(ClusterAction):
             )
         if changes and not self.check:
             self.note(self.params["hub"], words=[f"plan {wanted}"])
-        words = f"{len(changes)} changes are applied, all of them planned" if changes else "no changes are left to apply"
+        words = f"{len(changes)} changes are due, all of them planned" if changes else "no changes are left to apply"
         return {"changed": False, "sha256": wanted, "msg": f"plan {wanted}: {words}"}
 
     @staticmethod

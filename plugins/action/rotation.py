@@ -44,7 +44,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import
     SiteBackend,
     unexpected,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, LedgerError
 
 ROLE = "cert_rotation"
 DUE, ROTATED = "due", "rotated"
@@ -75,7 +75,13 @@ class ActionModule(SiteCheck, SiteDeployment):
             hub = Hub(cluster, self._settings(place), partial(self.note, options["hub"]))
             ledger = Ledger(cluster, options["hub_namespace"], options["federation"])
             self._rotation = rotation = Rotation(hub, ledger, FlowerCLI(cluster, options["hub_namespace"]), options, self.say)
-            due = rotation.due(names, check=self.check)
+            try:
+                due = rotation.due(names, check=self.check)
+            except LedgerError as error:
+                if params["state"] == ROTATED:
+                    raise
+                words = f"nothing is rotated: {error.message}"  # the deployment, which asks here, has a result of its own for each site
+                return {"changed": False, "todo": [], "reasons": {}, "plan": [], "msg": words, "warnings": [words]}
             found = {**due, "changed": False, "todo": list(due["todo"]), "reasons": due["todo"]}
             if params["state"] == DUE:
                 return found

@@ -29,7 +29,7 @@ class ActionModule(ClusterAction):
             warnings = serving.require(self, hub, params["hub"], params["hub_namespace"])
             admission = Admission(hub, params["hub_namespace"], params["federation"], self.note, check=self.check)
             done = admission.change(sites, params["state"], params["reason"], params["holder"])
-        words = [self._words(site, denial, done.changed) for site, denial in done.denials.items()]
+        words = [_words(site, denial, site in done.sites, check=self.check) for site, denial in done.denials.items()]
         if not words:
             words = ["no site was named" if sites is not None else f"{params['holder']} denies no site"]
         result = {
@@ -46,8 +46,11 @@ class ActionModule(ClusterAction):
             result |= {"site": params["site"], "since": denial.get("since", ""), "reason": denial.get("reason", "")}
         return result
 
-    @staticmethod
-    def _words(site: str, found: dict[str, Any], changed: bool) -> str:
-        if not found:
-            return f"{site} is admitted" + ("" if changed else ", as it was")
-        return f"{site} has been denied since {found['since']} ({found['reason'] or 'no reason given'})"
+
+def _words(site: str, found: dict[str, Any], changed: bool, *, check: bool) -> str:
+    reason = found.get("reason") or "no reason given"
+    if changed and check:
+        return f"{site} would be denied ({reason})" if found else f"{site} would be admitted"
+    if not found:
+        return f"{site} is admitted" + ("" if changed else ", as it was")
+    return f"{site} has been denied since {found['since']} ({reason})"

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import time
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import Patience, refusal
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
@@ -67,7 +68,8 @@ class ActionModule(ClusterAction):
                     result["lease"] = self._lease(Lease(hub, namespace, federation))
                     result["upgrade"] = upgrade_record.describe(upgrade_record.Store(hub, namespace, federation).read())
                     result["partitions"], result["sites"] = _sites(ledger)
-                    result["schedules"] = schedules.read(hub, namespace, federation)
+                    with contextlib.suppress(Forbidden, NotServed):  # of those who see the status, not all may see schedules
+                        result["schedules"] = schedules.read(hub, namespace, federation)
                     cli.wait_for_superlink(0)
                     result["nodes"], result["runs"] = runs_of.read_nodes_and_runs(cli, ALL_RUNS if params["all_runs"] else runs_of.SHOWN)
                     # Without node authentication the ledger has no keys, so it knows none of them.

@@ -57,7 +57,7 @@ def test_what_is_broken_by_default() -> None:
     given = {"flower_drill": "site_cut, superlink_killed", "flower_drill_targets": {"site_cut": 45}}
     lines = evaluated("{{ __drill_names | map('extract', __drill_lines) | list }}", **given)
     assert [line.partition(":")[0] for line in lines] == ["site_cut at site-a", "superlink_killed at hub"]
-    assert lines[0].endswith("target 45 s") and lines[1].endswith("target 60 s")
+    assert lines[0].endswith("target 45 s") and lines[1].endswith("target 90 s")
 
 
 @each_row(
@@ -142,7 +142,9 @@ def test_what_is_broken_is_undone_and_nothing_is_broken_in_check_mode() -> None:
 @each_row(
     ("back", "error", "note"),
     [
-        ({"failed": True, "msg": "tried 76 times"}, "", "cut off for 75 s; not back after 300 s"),
+        ({"failed": True, "msg": "tried 76 times", "error": ""}, "", "cut off for 75 s; not back after 300 s"),
+        ({"failed": True, "msg": "the hub does not answer", "error": "the hub does not answer"}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
+        ({"failed": True, "msg": "the lease is lost"}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
         ({"failed": False}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
         ({}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
     ],

@@ -18,11 +18,11 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 27_550,
-    "run_schedule": 20_250,
+    "rotation": 27_600,
+    "run_schedule": 20_300,
     "superlink": 28_850,
     "superlink_standby": 21_350,
-    "supernode": 26_750,
+    "supernode": 26_800,
     "takeover": 20_800,
 }
 

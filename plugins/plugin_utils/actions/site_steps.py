@@ -158,7 +158,7 @@ class SiteRestart(FleetAction):
                     outdated_pods.replace_pods(cluster, place, federation, pods, seconds, partial(self.note, name))
                     self._await_online(name, cli, ledger, seconds, outcomes)
                 outcomes[name].changed = True
-                outcomes[name].msg = f"restarted {', '.join(pod['metadata']['name'] for pod in pods)}"
+                outcomes[name].msg = f"{'would restart' if self.check else 'restarted'} {', '.join(pod['metadata']['name'] for pod in pods)}"
 
             try:
                 for name in found:

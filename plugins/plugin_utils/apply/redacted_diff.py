@@ -34,7 +34,7 @@ _SENSITIVE: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
 
 #: Shorter values are not searched for in messages: they would match inside ordinary words.
 _SEARCHED_FROM = 6
-_ECHO = re.compile(r'((?:Invalid|Unsupported|Duplicate) value: )("(?:[^"\\]|\\.)*"|\{.*?\}|\[.*?\]|[^\s:,]+)')
+_ECHO = re.compile(r'((?:Invalid|Unsupported|Duplicate) value: )("(?:[^"\\]|\\.)*"?|\{.*?(?:\}|$)|\[.*?(?:\]|$)|[^\s:,]+)')
 
 _BASE = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 

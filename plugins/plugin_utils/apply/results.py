@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ _SCHEMA = re.compile(r"(?:failed to create typed patch object \([^)]*\)|strict d
 _UNMARSHAL = re.compile(r"(?P<why>(?:json: )?cannot unmarshal .*|cannot convert .*|.*expected .*, got .*)", re.S)
 _NO_NAMESPACE = re.compile(r'^namespaces "(?P<name>[^"]+)" not found')
 _TERMINATING = re.compile(r"because it is being terminated")
+_LONGEST_CAUSE = 1000
 _IMMUTABLE = re.compile(r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when")
 
 
@@ -188,7 +190,7 @@ def _forbidden(error: Forbidden, text: str) -> tuple[str, str]:
 
 def _invalid(error: ApiError, text: str) -> tuple[str, str]:
     causes = [one for one in error.details.get("causes") or [] if isinstance(one, Mapping)]
-    reported = cleaned("; ".join(dict.fromkeys(_cause(one) for one in causes))) or text
+    reported = cleaned("; ".join(_first(dict.fromkeys(_cause(one) for one in causes)))) or text
     if _IMMUTABLE.search(reported):
         fields = cleaned(", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field")))) or "a field"
         return "immutable", (
@@ -198,7 +200,15 @@ def _invalid(error: ApiError, text: str) -> tuple[str, str]:
     return "invalid", f"invalid: {reported}"
 
 
+def _first(texts: Iterable[str]) -> list[str]:
+    """Those that fit into a message. None is cut: a part of a secret that it echoes would not be masked."""
+    lengths = itertools.accumulate(len(f"{text}; ") for text in texts)
+    return [text for text, length in zip(texts, lengths) if length <= 2 * _LONGEST_CAUSE]
+
+
 def _cause(one: Mapping[str, Any]) -> str:
     message = " ".join(str(one.get("message", "")).split())
+    if len(message) > _LONGEST_CAUSE:  # it echoes a whole object, and gives the reason after it
+        message = message.rpartition(": ")[2]
     field = str(one.get("field", ""))
     return f"{field}: {message}" if field and field != "<nil>" and field not in message else message

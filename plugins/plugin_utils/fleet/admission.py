@@ -33,6 +33,7 @@ class Admitted:
     Attributes:
         changed: whether anything differed.
         denials: site -> its denial as it is now; empty for a site that is admitted. All sites that were asked for.
+        sites: those whose access differed.
         diff: entries for C(--diff).
         objects: the result for each object, in the format of C(apply).
         warnings: sentences.
@@ -40,6 +41,7 @@ class Admitted:
 
     changed: bool
     denials: dict[str, dict[str, Any]]
+    sites: Sequence[str] = ()
     diff: list[dict[str, str]] = field(default_factory=list)
     objects: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -92,10 +94,12 @@ class Admission:
 
         changed = self.ledger.change_book(change_book)
         in_book = access_records.differing(book, change_book(book))
+        different = []
         for site in sites:
             if (site in records and self.ledger.change_record(site, change_record)) or site in in_book:
-                changed = True
+                different.append(site)
                 self.note(site, access=[{"change": state, "reason": reason}])
+        changed |= bool(different)
         expected = change_book(book), {name: change_record(it) if name in sites else it for name, it in records.items()}
         found = access_records.denied(*expected)
         store = ClientStore(self.hub, self.namespace, self.ledger, note=self.note, check=self.check)
@@ -110,7 +114,7 @@ class Admission:
                 f"{', '.join(sites)}: {state} in the ledger and in the gateway's files, which it loads within two minutes, but "
                 f"the running gateway could not be updated at once: {trouble}. Run again."
             )
-        return Admitted(changed or reported, {site: found.get(site, {}) for site in sites}, store.diff, store.objects, warnings)
+        return Admitted(changed or reported, {site: found.get(site, {}) for site in sites}, different, store.diff, store.objects, warnings)
 
     def _check(
         self, sites: Sequence[str], denying: bool, denials: Mapping[str, Mapping[str, Any]], asked: str, records: Mapping[str, Any]

@@ -16,7 +16,7 @@ from ..base import formats
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK_POD
 from ..base.values import Object
-from ..flower.cli import CONTAINER, FlowerCLI, FlowerError, superlink_state
+from ..flower.cli import FlowerCLI, FlowerError, started_at, superlink_state
 from ..kube.client import Cluster
 from ..marks import proof
 from ..sites.site import Run, Site, SiteBackend
@@ -140,12 +140,11 @@ class Healer:
         """When the SuperLink's container started."""
         pod = self.hub.get("v1", "Pod", SUPERLINK_POD, self.namespace)
         seen = superlink_state(pod)
-        if pod is None or seen is not None:
+        if seen is not None:
             raise FlowerError(
                 f"the SuperLink does not run, so no SuperNode is restarted: pod {self.namespace}/{SUPERLINK_POD} on {self.hub.name}: {seen}"
             )
-        running = [one["state"]["running"] for one in pod["status"]["containerStatuses"] if one["name"] == CONTAINER]
-        return formats.moment(running[0].get("startedAt"))
+        return started_at(pod)
 
     def _pods(self, site: Site, backend: SiteBackend) -> Sequence[Object] | None:
         pods = backend.pods()

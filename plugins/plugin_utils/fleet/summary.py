@@ -12,8 +12,15 @@ from . import findings
 
 _SHOWN = 5  # sites
 
-# Variables in which the roles register their results.
-_HUB, _SITES = "__superlink_deployed", "__supernode_deployed"
+# Variables in which the roles register their results, and words for a change without objects.
+_OWN = {
+    "__superlink_deployed": "SuperLink",
+    "__ocm_addon_applied": "add-on of Open Cluster Management",
+    "__skupper_site": "Skupper site",
+    "skupper_link_result": "link to the hub",
+    "__skupper_listener": "Listener or Connector",
+}
+_SITES = "__supernode_deployed"
 
 
 def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[str] = ()) -> str:
@@ -64,7 +71,8 @@ def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str])
     found = []
     for host in map(str, hosts):
         own = hostvars.get(host) or {}
-        found += _entries(host, own.get(_HUB) or {}, "SuperLink")
+        for variable, words in _OWN.items():
+            found += _entries(host, own.get(variable) or {}, words)
         site = ((own.get(_SITES) or {}).get("sites") or {}).get(host)
         if site and not site.get("failed"):
             found += _entries(host, site, str(site.get("msg") or "SuperNodes"))

@@ -11,6 +11,7 @@ judged by their C(success) field: C(flwr … --format json) exits with 0 when it
 from __future__ import annotations
 
 import base64
+import datetime
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..base import formats
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK, SUPERLINK_POD
 from ..kube.api_errors import Unavailable, Unreachable
@@ -33,6 +35,8 @@ CONNECTION = "hub"  # name of the connection in the pod's config.toml
 _SLICE = 20.0
 _CHECK_PAUSE = 3.0  # seconds between two looks at why a pod does not start
 _UNANSWERED = 60.0  # seconds after which an API server that does not answer is no longer waited for
+# Seconds for which a SuperNode counts as online after its last call. It calls every 30 s (flwr 1.40 to 1.42, HEARTBEAT_PATIENCE 2).
+_REMEMBERED = 60.0
 #: More runs than any SuperLink has.
 ALL_RUNS = 10**9
 #: Seconds for a list of them: the SuperLink has 30 to answer, and to read the answer takes as long.
@@ -165,6 +169,8 @@ class FlowerCLI:
     def nodes(self, wait_for: Sequence[str] = (), seconds: float = 0) -> dict[str, dict[str, Any]]:
         """List the SuperNodes, optionally after waiting until some of them are online.
 
+        A SuperLink that restarts reads from its database who was online before. That is no answer for those that are waited for.
+
         Args:
             wait_for: node ids that should be online.
             seconds: how long to wait for them at most.
@@ -184,6 +190,7 @@ class FlowerCLI:
             step = {"wait_online": list(wait_for), "connection": CONNECTION, "seconds": part}
             try:
                 (answer,) = self.do([step], seconds=part + 60)
+                started = started_at(self.cluster.get("v1", "Pod", SUPERLINK_POD, self.namespace)) if wait_for else None
             except (Unreachable, Unavailable):  # it only reads, so it can be repeated
                 if time.monotonic() >= min(deadline, answered_at + _UNANSWERED):
                     raise
@@ -192,8 +199,26 @@ class FlowerCLI:
             answered_at = time.monotonic()
             if part == left or answer.ok:
                 found = nodes_of(answer, self.cluster.name)
-                if part == left or all(found.get(node, {}).get("status") == "online" for node in wait_for):
-                    return found
+                silent, pause = self._silent(found, wait_for, started)
+                if time.monotonic() >= deadline:
+                    return found | {node: {**found[node], "status": "silent since the SuperLink restarted"} for node in silent}
+                if all(found.get(node, {}).get("status") == "online" for node in wait_for):
+                    if not silent:
+                        return found
+                    time.sleep(min(pause, deadline - time.monotonic()))
+
+    def _silent(
+        self, nodes: Mapping[str, Mapping[str, Any]], wanted: Sequence[str], started: datetime.datetime | None
+    ) -> tuple[list[str], float]:
+        """Those of some SuperNodes that are online only because the SuperLink's database remembers them, and for how many seconds more it does so."""
+        if started is None:
+            return [], 0
+        now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.cluster.skew or 0)
+        left = _REMEMBERED + 1 - (now - started).total_seconds()  # its start is given in whole seconds
+        if left <= 0:
+            return [], 0
+        came = {node: formats.moment(nodes[node].get("online-at")) for node in wanted if nodes.get(node, {}).get("status") == "online"}
+        return [node for node, moment in came.items() if moment is not None and moment < started], left
 
     def register(self, public_keys: Sequence[str], described: Sequence[tuple[str, str]] = ()) -> list[Answer]:
         """Register SuperNodes' public keys, all in one exec; C(data["node-id"]) is each one's id.
@@ -236,6 +261,13 @@ def nodes_of(answer: Answer, hub: str) -> dict[str, dict[str, Any]]:
     if not answer.ok:
         raise FlowerError(f"cannot list the SuperNodes on {hub}: {' '.join(answer.message.split())}")
     return {str(node["node-id"]): node for node in answer.data.get("nodes", [])}
+
+
+def started_at(pod: Mapping[str, Any] | None) -> datetime.datetime | None:
+    """When the SuperLink's container started, by the clock of its node; None while it does not run."""
+    listed = ((pod or {}).get("status") or {}).get("containerStatuses") or []
+    running = [(one.get("state") or {}).get("running") or {} for one in listed if one["name"] == CONTAINER]
+    return formats.moment(running[0].get("startedAt")) if running else None
 
 
 def superlink_state(pod: Mapping[str, Any] | None) -> str | None:

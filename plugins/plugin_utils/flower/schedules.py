@@ -15,7 +15,6 @@ from typing import Any
 from ..base import cron, foreign_data, formats
 from ..base.labels import own_pods, query
 from ..base.object_names import SCHEDULE, SCHEDULE_ANNOTATION, SCHEDULED_APP_ANNOTATION
-from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 
 OVERLAPS = ("skip", "allow")
@@ -52,18 +51,18 @@ def problems(settings: Mapping[str, Any]) -> list[str]:
 
 
 def read(hub: Cluster, namespace: str, federation: str) -> list[dict[str, Any]]:
-    """The schedules of a hub, each with its next time and what became of the last one; none where they may not be read.
+    """The schedules of a hub, each with its next time and what became of the last one.
 
     Returns:
         C(name), C(app), C(cron), C(timezone), C(suspended), C(next) (ISO 8601, empty if none comes) and C(last): C(at), C(status), C(run) and C(why),
         or empty.
+
+    Raises:
+        Forbidden: they may not be read.
     """
     labels = query(own_pods(federation, SCHEDULE))
-    try:
-        jobs = hub.list("batch/v1", "CronJob", namespace, labels=labels)
-        pods = hub.list("v1", "Pod", namespace, labels=labels) if jobs else []
-    except (Forbidden, NotServed):
-        return []
+    jobs = hub.list("batch/v1", "CronJob", namespace, labels=labels)
+    pods = hub.list("v1", "Pod", namespace, labels=labels) if jobs else []
     last = {_notes(pod).get(SCHEDULE_ANNOTATION): pod for pod in sorted(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp")))}
     found = ((str(job["metadata"]["name"]).removeprefix(f"{SCHEDULE}-"), job) for job in jobs)
     return [_facts(name, job, last.get(name)) for name, job in sorted(found, key=lambda one: one[0])]
@@ -95,13 +94,15 @@ def _facts(name: str, job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> 
         "timezone": place,
         "suspended": suspended,
         "next": coming.isoformat() if coming else "",
-        # Jobs are deleted, by people and by the nodes that had them.
-        "last": _last(pod) if pod else {"at": at, "status": "unknown", "run": "", "why": "its pod is gone"} if at else {},
+        "last": _last(pod, at),
     }
 
 
-def _last(pod: Mapping[str, Any]) -> dict[str, str]:
-    """What became of a run, as the pod that started it says."""
+def _last(pod: Mapping[str, Any] | None, at: str) -> dict[str, str]:
+    """What became of a run, as the pod that started it says. C(at): when the last one was due, in ISO 8601; empty if none was."""
+    # Jobs are deleted, by people and by the nodes that had them. An older pod is that of a run before, kept while its successor is refused.
+    if pod is None or str(pod["metadata"].get("creationTimestamp")) < at:
+        return {"at": at, "status": "unknown", "run": "", "why": "it has no pod"} if at else {}
     status = pod.get("status") or {}
     phase = str(status.get("phase"))
     found: dict[str, Any] = {"status": {"Succeeded": "completed", "Failed": "failed"}.get(phase, phase.lower()), "why": status.get("reason") or ""}

@@ -197,7 +197,8 @@ class Loader(_PackageLoader):
         threading.Thread(target=work, daemon=True).start()
         error: BaseException | None = None
         try:
-            with _unlocked():
+            # A renewed token is written back with the whole file: nobody else may read or renew it meanwhile.
+            with contextlib.nullcontext() if self._config_persister else _unlocked():
                 error = outcome.exception(exec_plugin.LIMIT)
         except futures.TimeoutError:
             why = f"there was no answer within {exec_plugin.LIMIT:g} s, so check the route to the identity provider"

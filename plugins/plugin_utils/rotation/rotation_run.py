@@ -93,16 +93,13 @@ class Rotation:
 
         Raises:
             RotationError: what was requested cannot be done; the text has the remedy.
+            LedgerError: the record of a site cannot be read.
             ClusterError: the hub does not answer, or rights are missing for what is to be done.
         """
         nothing: dict[str, Any] = {"todo": {}, "plan": [], "msg": "nothing is due"}
         asked, settings = self.options["rotate"], self.hub.settings
         self.book, (self.records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
-        if unreadable and asked == targets.DUE:
-            # The site itself has failed with this. Nothing is rotated before all sites can be asked.
-            words = "nothing is rotated: " + "; ".join(unreadable.values())
-            return {**nothing, "msg": words, "warnings": [words]}
-        if unreadable:
+        if unreadable:  # nothing is rotated before all sites can be asked
             raise LedgerError("; ".join(unreadable.values()))
         if check and not self.hub.is_deployed():
             return {**nothing, "msg": "nothing is deployed yet"}
@@ -257,16 +254,14 @@ class Rotation:
 
     def _offline(self, seconds: float) -> dict[str, str]:
         """Site -> which of its SuperNodes do not serve, also after a while; those that wait for their restart with a new key do."""
-        away = restart_conditions.offline(self.records, self.book, self.cli.nodes())
-        if not away:
-            return {}
         wanted = [
             key["node_id"]
             for site, record in self.records.items()
             if not restart_conditions.exemption(site, self.book, self.records)
             for key in restart_conditions.expected_keys(record)
         ]
-        return restart_conditions.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
+        away = restart_conditions.offline(self.records, self.book, self.cli.nodes(wanted))
+        return away and restart_conditions.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
 
     def _require_restarts_allowed(self) -> None:
         """Wait until pods may be restarted: every SuperNode is online, and no run is active."""

@@ -659,7 +659,7 @@ def test_revoke_a_site_that_does_not_cooperate(joined):
     lives = joined.fed.lives("site-a")
     hosts = joined.hosts(site_b={"flower_context": "nowhere"})
     run = joined.fed.play("skupper_revoke", "-e", "flower_site=site-b", hosts=hosts)
-    assert "The cluster of site-b could not be reached, so its link was not removed" in run.messages()
+    assert "The link of site-b was not removed: " in run.messages()
     assert joined.entries("site-b", "flower-hub") == held, "it was to keep what it has"
     assert not joined.all("hub", "AccessGrant"), "there is a grant for which it could get another link"
     joined.fed.wait("the end of the link", lambda: not joined.is_linked("site-b"), 60)

@@ -92,7 +92,7 @@ CASES = {
     "logs.yml": Case({"flower_logs_lines": 10}, shows="site-a supernode-cpu-0/supernode:"),  # each line is an event
     "restart.yml": Case(shows="Set the hosts to restart", refused=True),
     "reconcile.yml": Case(
-        {"flower_reconcile": "heal"}, shows="all SuperNodes are online", holds=lambda job: job.artifacts["flower_reconcile_result"]["drift"] == []
+        {"flower_reconcile": "heal"}, shows="no SuperNode needs healing", holds=lambda job: job.artifacts["flower_reconcile_result"]["drift"] == []
     ),
     "rotate_certs.yml": Case({"flower_rotate": "due"}, shows="nothing is due"),
     "upgrade.yml": Case({"flower_upgrade_wait": 0}, shows="nothing to upgrade"),

@@ -100,7 +100,7 @@ def test_a_plan_is_applied_by_its_hash(fed):
     wrong = fed.play("site", "-e", f"flower_plan_hash={wanted[::-1]}", rc=2).messages(failed=True)
     assert f"the plan {wanted[::-1]} does not match the changes that are due now, whose plan has the SHA-256 {wanted}" in wrong, wrong
     run = fed.play("site", "-e", f"flower_plan_hash={wanted}")
-    assert f"plan {wanted}: 1 changes are applied, all of them planned" in run.messages(), run.messages()
+    assert f"plan {wanted}: 1 changes are due, all of them planned" in run.messages(), run.messages()
     assert "note" not in fed.node_config("site-b", min(fed.pods("site-b")))
 
 
@@ -148,7 +148,7 @@ def test_a_plan_that_was_interrupted_is_finished(fed, place):
     finish.kill()
     fed.settled = False
     run = fed.site(hosts, "-e", f"flower_plan={file}")
-    assert "1 changes are applied, all of them planned" in run.messages(), run.messages()
+    assert "1 changes are due, all of them planned" in run.messages(), run.messages()
     assert "nothing to do" in fed.play("plan", hosts=hosts).messages()
     assert {context: fed.node_config(context, min(fed.pods(context)))["note"] for context in ("site-a", "site-b")} == {
         "site-a": "interrupted",

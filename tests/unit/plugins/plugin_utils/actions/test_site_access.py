@@ -34,7 +34,7 @@ def deny(monkeypatch: pytest.MonkeyPatch, terms: dict[str, Term | None | Cluster
             raise failed
         yield clusters[host]
 
-    made = SimpleNamespace(change=lambda *_given: Admitted(True, {"lab": {"since": "now", "reason": ""}}, warnings=["w"]))
+    made = SimpleNamespace(change=lambda *_given: Admitted(True, {"lab": {"since": "now", "reason": ""}}, ["lab"], warnings=["w"]))
     monkeypatch.setattr(site_access, "Admission", lambda *_place, **_more: made)
     action: Any = object.__new__(site_access.ActionModule)
     action._task, action.task_vars, action.connect, action.note = SimpleNamespace(check_mode=False), {"groups": groups}, connect, print
@@ -63,3 +63,16 @@ def test_one_that_serves_is_not_held_up_by_a_lost_standby(monkeypatch: pytest.Mo
     result = deny(monkeypatch, {"hub": term, "spare": ClusterError("spare: no answer.")}, GROUPS)
     assert result["changed"] and result["warnings"] == ["cannot determine whether spare serves: spare: no answer.", "w"]
     assert deny(monkeypatch, {"hub": None}, {"flower_hub": ["hub"]})["warnings"] == ["w"]
+
+
+def test_check_mode_denies_nothing_and_says_so() -> None:
+    denial = {"since": "2026-11-29", "reason": "audit"}
+    rows = [
+        ({}, True, False, "lab is admitted"),
+        ({}, True, True, "lab would be admitted"),
+        ({}, False, True, "lab is admitted, as it was"),
+        (denial, True, False, "lab has been denied since 2026-11-29 (audit)"),
+        (denial, True, True, "lab would be denied (audit)"),
+        (denial, False, True, "lab has been denied since 2026-11-29 (audit)"),
+    ]
+    assert [site_access._words("lab", found, changed, check=check) for found, changed, check, _words in rows] == [row[3] for row in rows]

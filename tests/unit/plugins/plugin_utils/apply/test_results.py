@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.redacted_diff import Mask
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import describe_error
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
@@ -107,6 +108,15 @@ def test_immutable_names_the_field_and_the_way_out() -> None:
     category, text = describe_error(error(Invalid, 422, 'Job "a" is invalid', causes=[cause]))
     assert category == "immutable"
     assert text.startswith("spec.template cannot be changed on a live object") and "delete the object" in text
+
+
+def test_an_echoed_object_hides_neither_the_reason_nor_a_secret_from_the_mask() -> None:
+    cause = {"field": "spec.template", "message": f"Invalid value: core.PodTemplateSpec{{{'x, ' * 1500}}}: field is immutable"}
+    category, text = describe_error(error(Invalid, 422, 'Job "a" is invalid', causes=[cause]))
+    assert category == "immutable" and "(spec.template: field is immutable)" in text
+    causes = [{"field": f"data[{number}]", "message": f'Invalid value: "{"s3cr3t " * 100}": not allowed'} for number in range(4)]
+    text = describe_error(error(Invalid, 422, 'Secret "a" is invalid', causes=causes))[1]
+    assert text.count("data[") == 2 and "s3cr3t" not in Mask().text(text, secret=True)
 
 
 def test_an_answer_of_any_length_becomes_a_short_one() -> None:

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import summary
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.summary import (
     fleet_drift,
     fleet_summary,
     sites_to_report,
 )
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 SERVICE = {"kind": "Service", "namespace": "flower", "name": "superlink", "change": "changed"}
@@ -28,13 +30,23 @@ DEPLOYED = {
 SITES = ["a", "b", "c"]
 
 
+def test_what_the_deployment_registers_is_read() -> None:
+    roles = ("superlink", "ocm_addon", "skupper_site", "skupper_link", "skupper_listener")
+    registered = {task["register"] for role in roles for task in yaml_file("roles", role, "tasks", "main.yml") if "register" in task}
+    assert registered == set(summary._OWN)
+
+
 def test_objects_by_host() -> None:
     hostvars: dict[str, dict[str, Any]] = {name: {"__supernode_deployed": DEPLOYED} for name in DEPLOYED["sites"]}
-    hostvars["hub"] = {"__superlink_deployed": {"changed": True, "objects": [SERVICE, SAME]}}
+    listener = {"kind": "Listener", "namespace": "flower", "name": "superlink", "change": "created"}
+    hostvars["hub"] = {"__superlink_deployed": {"changed": True, "objects": [SERVICE, SAME]}, "__ocm_addon_applied": {"changed": True}}
+    hostvars["site-b"] |= {"__skupper_site": {"changed": False}, "__skupper_listener": {"changed": True, "objects": [listener]}}
     found = fleet_drift(hostvars, ["hub", *DEPLOYED["sites"]])
     assert [one["text"] for one in found] == [
         "hub: Service flower/superlink would be changed",
+        "hub: add-on of Open Cluster Management would be changed",
         "site-a: ClusterRole supernode would be created",
+        "site-b: Listener flower/superlink would be created",
         "site-c: 1 key to register would be changed",
     ]
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +27,7 @@ class Hub(cli.FlowerCLI):
     """Its answers, each at the end of what was asked for; C(None): the connection is lost after a second; a status: that of a load balancer, at once."""
 
     def __init__(self, answers: Iterator[cli.Answer | int | None]) -> None:
-        super().__init__(SimpleNamespace(name="hub"), "flower")
+        super().__init__(SimpleNamespace(name="hub", get=lambda *_which: {}), "flower")
         self.answers, self.now = answers, 0.0
         self.waits: list[float] = []
 
@@ -63,6 +64,33 @@ def test_a_long_wait_is_never_silent_for_long(hub):
     cli_ = hub(listed("offline"), LOCKED, None, 502, 503, 500, listed("offline"), listed("online"))
     assert cli_.nodes(["1"], 300) == {"1": {"node-id": 1, "status": "online"}}
     assert max(cli_.waits) <= 20 and len(cli_.waits) == 8
+
+
+@pytest.mark.parametrize(
+    ("came", "seconds", "status", "waited"),
+    [
+        ("2026-01-01T00:00:00+00:00", 300, "online", 61),
+        ("2026-01-01T00:00:00+00:00", 30, "silent since the SuperLink restarted", 30),
+        ("2100-01-01T00:00:00+00:00", 300, "online", 0),
+    ],
+)
+def test_what_a_restarted_superlink_remembers_is_no_answer(monkeypatch: pytest.MonkeyPatch, came: str, seconds: float, status: str, waited: float) -> None:
+    """Its database has who was online before it: for 60 seconds nobody knows whether these have called again."""
+    answer = cli.Answer(True, {"nodes": [{"node-id": 1, "status": "online", "online-at": came}]}, "")
+    running = {"startedAt": datetime.datetime.now(datetime.timezone.utc).isoformat()}
+    clock = Hub(iter([]))
+
+    class Cluster:
+        name = "hub"
+        skew = property(lambda _self: clock.now)
+
+        def get(self, *_which: str) -> dict[str, Any]:
+            return {"status": {"containerStatuses": [{"name": "superlink", "state": {"running": running}}]}}
+
+    clock.cluster = Cluster()
+    monkeypatch.setattr(cli, "time", clock)
+    monkeypatch.setattr(clock, "do", lambda *_steps, **_more: [answer])  # at once
+    assert clock.nodes(["1"], seconds)["1"]["status"] == status and clock.now == pytest.approx(waited, abs=1)
 
 
 def test_a_node_that_stays_away_is_returned_when_the_time_is_over(hub):

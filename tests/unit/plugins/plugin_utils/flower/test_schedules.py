@@ -55,16 +55,18 @@ def test_next_time_and_last_result(monkeypatch: pytest.MonkeyPatch) -> None:
         pod("daily", "2026-11-28T01:00:00Z", "Succeeded", skipped),
         pod("lost", "2026-11-28T01:00:00Z", "Failed", containerStatuses=[], reason="Evicted"),
         pod("busy", "2026-11-28T01:00:00Z", "Running"),
+        pod("refused", "2026-11-15T01:00:00Z", "Succeeded", done),
     ]
     jobs = [cron_job("weekly"), cron_job("new", suspend=True), cron_job("lost"), cron_job("daily", schedule="0 2 * * *", timeZone="Etc/UTC")]
-    jobs += [cron_job("busy"), cron_job("swept", last="2026-11-22T01:00:00Z")]
+    jobs += [cron_job("busy"), cron_job("swept", last="2026-11-22T01:00:00Z"), cron_job("refused", last="2026-11-22T01:00:00Z")]
     head = "acme/train 1.0.0, 0 2 * * sun Europe/Berlin"
     assert lines(Hub(CronJob=jobs, Pod=pods), monkeypatch) == [
         f"schedule busy: {head}, next 2026-11-29 02:00; last 2026-11-28 01:00 UTC: running",
         "schedule daily: acme/train 1.0.0, 0 2 * * * Etc/UTC, next 2026-11-29 02:00; last 2026-11-28 01:00 UTC: skipped (run 42 of acme/train is active)",
         f"schedule lost: {head}, next 2026-11-29 02:00; last 2026-11-28 01:00 UTC: failed (Evicted)",
         f"schedule new: {head}, suspended; it has not run yet",
-        f"schedule swept: {head}, next 2026-11-29 02:00; last 2026-11-22 01:00 UTC: unknown (its pod is gone)",
+        f"schedule refused: {head}, next 2026-11-29 02:00; last 2026-11-22 01:00 UTC: unknown (it has no pod)",
+        f"schedule swept: {head}, next 2026-11-29 02:00; last 2026-11-22 01:00 UTC: unknown (it has no pod)",
         f"schedule weekly: {head}, next 2026-11-29 02:00; last 2026-11-22 01:00 UTC: completed, run 42",
     ]
 
@@ -75,8 +77,9 @@ def test_any_message_of_a_pod_is_shown_safely(message: str, monkeypatch: pytest.
     assert "no next time is known" in line and "\x1b" not in line and len(line) < 600
 
 
-def test_nothing_is_known_without_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lines(Hub(), monkeypatch) == []
+def test_without_the_right_nobody_says_that_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Forbidden):
+        lines(Hub(), monkeypatch)
 
 
 @pytest.mark.parametrize(

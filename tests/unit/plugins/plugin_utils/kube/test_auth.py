@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,25 @@ def test_a_refresh_without_an_answer_ends_and_delays_no_other_site(monkeypatch: 
         with pytest.raises(AuthError, match="there was no answer within 1.5 s, so check the route to the identity provider. Log in again"):
             silent.result(10)
     ended.set()
+
+
+def test_a_login_that_is_written_back_is_renewed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Identity providers accept a refresh token once."""
+    sent: list[str] = []
+
+    def refresh(_loader: Any, provider: Any) -> None:
+        config = provider["config"].value
+        sent.append(config["refresh-token"])
+        time.sleep(0.2)
+        config.update({"id-token": f"a.{payload}.c", "refresh-token": "next"})
+
+    payload = base64.urlsafe_b64encode(b'{"exp":4000000000}').decode().rstrip("=")
+    monkeypatch.setattr(kube_config.KubeConfigLoader, "_refresh_oidc", refresh)
+    path = tmp_path / "config"
+    path.write_text(json.dumps(expired()))
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(resolve, [{"kubeconfig": str(path), "persist_config": True}] * 2))
+    assert [one.headers for one in found] == [[("Authorization", f"Bearer a.{payload}.c")]] * 2 and sent == ["old"]
 
 
 def test_a_token_is_refreshed_with_the_ca_of_the_identity_provider_and_no_file_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_what_was_not_approved_is_refused(tmp_path: Path) -> None:
     path.write_text(text)
     wanted = plan_text.sha256(text)
     action = Plan(path=str(path), sha256=f" {wanted.upper()} ")
-    assert "2 changes are applied" in action._compare(text)["msg"] and action.noted == [("hub", {"words": [f"plan {wanted}"]})]
+    assert "2 changes are due" in action._compare(text)["msg"] and action.noted == [("hub", {"words": [f"plan {wanted}"]})]
     rest = Plan(path=str(path))
     assert "1 changes" in rest._compare(plan(CREATED))["msg"] and rest.noted
     done = Plan(path=str(path))
