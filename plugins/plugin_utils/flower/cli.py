@@ -169,7 +169,7 @@ class FlowerCLI:
     def nodes(self, wait_for: Sequence[str] = (), seconds: float = 0) -> dict[str, dict[str, Any]]:
         """List the SuperNodes, optionally after waiting until some of them are online.
 
-        A SuperLink that restarts reads from its database who was online before. That is no answer for those that are waited for.
+        A SuperLink that restarts reads from its database who was online before. Those that are waited for must have called it since.
 
         Args:
             wait_for: node ids that should be online.

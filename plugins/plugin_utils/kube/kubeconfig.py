@@ -197,7 +197,7 @@ class Loader(_PackageLoader):
         threading.Thread(target=work, daemon=True).start()
         error: BaseException | None = None
         try:
-            # A renewed token is written back with the whole file: nobody else may read or renew it meanwhile.
+            # A renewed token is written back with the whole file, so no other thread may read or renew it meanwhile.
             with contextlib.nullcontext() if self._config_persister else _unlocked():
                 error = outcome.exception(exec_plugin.LIMIT)
         except futures.TimeoutError:
