@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,6 +48,8 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NOTES_MESSAGE = False  # a file on the control node does not change the fleet, and a restore notes what it does
+    #: The namespaces that were created for the lease.
+    _lease_namespace: Sequence[Mapping[str, str]] = ()
     SPEC = {
         "required_if": [
             ("state", PRESENT, ["directory", "recipients"]),
@@ -63,7 +66,7 @@ class ActionModule(ClusterAction):
         if self.params["state"] != RESTORED:
             return False
         objects = common_objects.namespace_objects(given_spec(self, None))
-        self.note(objects=audit_notes.of_objects(apply_objects(hub, objects, own_only=True).objects))
+        self._lease_namespace = apply_objects(hub, objects, own_only=True).objects
         return True
 
     def _back_up(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -160,8 +163,10 @@ class ActionModule(ClusterAction):
 
             restored = hub_objects.restore(
                 hub, spec, place, content["objects"], put,
-                source=about.file_name, seconds=params["wait_timeout"], on_change=lambda changes: self.note(objects=audit_notes.of_objects(changes)),
+                source=about.file_name, seconds=params["wait_timeout"],
             )  # fmt: skip
+        # Not before: an entry would begin another trail, beside which that of the backup cannot be restored.
+        self.note(objects=audit_notes.of_objects([*self._lease_namespace, *restored.objects]))
         changed = bool(restored.objects) or restored.database
         if changed:
             self.note(words=[f"restored {words}"])

@@ -20,10 +20,10 @@ APPLY = 10_000
 ABOVE = {
     "rotation": 27_600,
     "run_schedule": 20_300,
-    "superlink": 28_850,
+    "superlink": 28_900,
     "superlink_standby": 21_350,
     "supernode": 26_800,
-    "takeover": 20_800,
+    "takeover": 20_850,
 }
 
 

@@ -30,7 +30,7 @@ from ..flower import known_releases
 from ..kube.client import Cluster
 from ..programs.database_program import SPARE
 from ..spec.hub_spec import HubSpec
-from ..state.ledger import NEW, Ledger
+from ..state.ledger import Ledger
 from . import archive, hub_objects
 from .archive import About
 from .database import Copy, Volume
@@ -51,8 +51,8 @@ def about(hub: Cluster, namespace: str, federation: str) -> About:
         ClusterError: there is no hub that can be backed up.
     """
     published = hub.get("v1", "ConfigMap", FEDERATION_CONFIG, namespace)
-    known = Ledger(hub, namespace, federation).identity()
-    if published is None or known in ("", NEW):
+    known = str(Ledger(hub, namespace, federation).read_book().get("id", ""))  # not what is noted elsewhere of a ledger that is lost
+    if published is None or not known:
         raise ClusterError(
             f"{hub.name}: there is no hub of the federation {federation} in namespace {namespace} that can be "
             "backed up: its ledger or its publication is missing. Run site.yml first"

@@ -67,14 +67,15 @@ def is_applied(item: Mapping[str, Any]) -> bool:
 
 
 def of_hub(item: Mapping[str, Any], federation: str) -> bool:
-    """Whether an object is the hub's and goes with it. Records of ApplySets are not: the next run writes them. Nor is what is of one cluster.
+    """Whether an object is the hub's and goes with it. Records of ApplySets are not: the next run writes them. Nor is what is of one cluster, such
+    as the link of a site that the cluster of a standby may have as well.
 
     By its labels, as for every change: a CA key that someone has put back by hand is used, and nothing else would have a copy of it.
     """
     is_record = ID_LABEL in proof.labels_of(item) or item["metadata"]["name"] in (TERM, RESTORE)
     if item["kind"] == "Service" and not any(port.get("nodePort") for port in item["spec"].get("ports") or []):
         return False
-    return not is_record and proof.belongs(item, federation) and owners.part_of(item) != owners.PART_SITE
+    return not is_record and proof.belongs(item, federation) and owners.part_of(item) != owners.PART_SITE and not owners.is_of_network(item)
 
 
 def collect(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> list[dict[str, Any]]:
@@ -177,7 +178,6 @@ def restore(
     source: str,
     seconds: float,
     is_standby: bool = False,
-    on_change: Callable[[list[Change]], None] = lambda changes: None,
 ) -> Restored:
     """Write namespaces, objects and the database. A restore that was interrupted is completed by the next one of the same source.
 
@@ -189,29 +189,24 @@ def restore(
         put: writes the database to a volume; returns whether it was not there already.
         source: name of the backup's file, or of the hub, for the mark and the volume claim.
         seconds: how long the pod that writes the database may take to start and to end.
-        on_change: called with the changes as they are made.
 
     Raises:
         ClusterError: something is in the way. What was written stays.
     """
     done = Restored()
 
-    def add(*changes: Change) -> None:
-        done.objects.extend(changes)
-        on_change(list(changes))
-
     wanted = common_objects.namespace_objects(spec) + (common_objects.namespace_objects(spec.beside(ca_namespace)) if ca_namespace != spec.namespace else [])
     if wanted:
-        add(*(one for one in apply_objects(cluster, wanted).objects if one["change"] != "unchanged"))
+        done.objects += [one for one in apply_objects(cluster, wanted).objects if one["change"] != "unchanged"]
     with nullcontext() if is_standby else restore_mark.marked(cluster, spec.namespace, spec.federation, source):
         if cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace) is None:
             cluster.create(volume_pod.claim(spec, source))
-            add({"kind": _CLAIM, "namespace": spec.namespace, "name": superlink.CLAIM, "change": "created"})
+            done.objects.append({"kind": _CLAIM, "namespace": spec.namespace, "name": superlink.CLAIM, "change": "created"})
         if is_standby:
-            _replace(cluster, spec, ca_namespace, entries, add)
+            _replace(cluster, spec, ca_namespace, entries, done.objects.append)
         else:
             for one in missing(cluster, entries):
-                add(_create(cluster, one))
+                done.objects.append(_create(cluster, one))
         with volume_pod.running(cluster, spec, seconds) as volume:
             done.database = put(volume)
     return done

@@ -23,7 +23,7 @@ from ..marks import owners, proof
 from ..programs import database_program
 from ..rotation import restart_conditions
 from ..spec.hub_spec import HubSpec
-from ..state.ledger import NEW, Ledger
+from ..state.ledger import Ledger
 from . import database, hub_archive, hub_objects, leadership, volume_pod
 from .database import Volume
 from .leadership import Term
@@ -56,8 +56,7 @@ class End:
     @property
     def identity(self) -> str:
         """The hub's identity in the ledger; empty where there is none."""
-        found = Ledger(self.cluster, self.spec.namespace, self.spec.federation).identity()
-        return "" if found == NEW else found
+        return str(Ledger(self.cluster, self.spec.namespace, self.spec.federation).read_book().get("id", ""))
 
     @property
     def published(self) -> Object | None:

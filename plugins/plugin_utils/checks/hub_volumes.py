@@ -42,10 +42,10 @@ def deleted(claims: Iterable[Live | None]) -> Iterator[Problem]:
     """Live claims that someone has deleted: Kubernetes keeps them as long as a pod has them, so all looks well until it restarts."""
     for meta in (one["metadata"] for one in claims if one):
         if meta.get("deletionTimestamp"):
-            yield warning(
+            yield Problem(
                 f"PersistentVolumeClaim {meta['namespace']}/{meta['name']} was deleted at {meta['deletionTimestamp']}. It and its data are lost as soon as "
-                "the pod that has it restarts, and nothing can undo that. Before anything else, back up with federated.flower.backup and fetch the outputs "
-                "of runs with federated.flower.outputs, then restore that backup (guide_backup)"
+                "the pod that has it restarts, and nothing can undo that, so nothing is deployed. Back up with federated.flower.backup and fetch the "
+                "outputs of runs with federated.flower.outputs, then restore that backup (guide_backup)"
             )
 
 

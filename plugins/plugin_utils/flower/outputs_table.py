@@ -18,8 +18,8 @@ from .cli import FlowerError
 from .outputs_list import Room, Stored
 
 UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
-#: Ids of runs are random numbers of 64 bits. A folder C(2024) on a claim of the user does not belong to a run.
-LIKELY = re.compile(r"[0-9]{10,20}")
+#: Ids of runs are random numbers of 64 bits: one of 2000 is shorter. A folder C(2024) or C(20251124103000) on a claim of the user is of no run.
+LIKELY = re.compile(r"[0-9]{17,20}")
 
 _LATEST = 253_402_300_799  # the end of the year 9999
 _COLUMNS = ("run", "app", "status", "finished (UTC)", "files", "size", "notes")

@@ -70,6 +70,11 @@ def part_of(obj: Mapping[str, Any]) -> str:
     return _NAMES.get(name) or next((part for prefix, part in _PREFIXES.items() if name.startswith(prefix)), "")
 
 
+def is_of_network(obj: Mapping[str, Any]) -> bool:
+    """Whether an object is of a Skupper network: the part that has it is not known from its labels."""
+    return labels_of(obj).get(_NAME) == "skupper"
+
+
 def needed_by_others(members: Sequence[dict[str, Any]], part: str, *, all_bindings: bool) -> list[dict[str, Any]]:
     """Those members of a set that the other part of the federation needs: its own objects, and the accounts that its bindings name.
 

@@ -44,6 +44,7 @@ _ACCOUNT = ("kubernetes.io/service-account.name", "kubernetes.io/service-account
 # Of these kinds all are listed: an owner that is not is gone, and Kubernetes deletes what belonged to it alone a moment later.
 _OWNERS = frozenset(("ConfigMap", "CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount", "StatefulSet"))
 _CLAIM = "PersistentVolumeClaim"
+_WITH_DATA = ("ConfigMap", "Secret", _CLAIM)
 _SHOWN = 8
 _JUDGED = ("apiVersion", "kind", "metadata", "type")  # of an object, what says whose it is: anyone can fill a namespace with large ones of many kinds
 
@@ -127,6 +128,8 @@ def _is_ours(obj: Mapping[str, Any], federation: str, part: str) -> bool:
     labels = proof.labels_of(obj)
     # The claims of a StatefulSet do not have the label of their manager, and the record of an ApplySet has no federation.
     named = proof.is_managed(obj) or is_claim_of_set(obj)
+    if obj["kind"] in _WITH_DATA and proof.INSTANCE in labels and not (is_claim_of_set(obj) or proof.may_delete(obj, federation)):
+        return False  # a copy, which has the labels as well
     return named and labels.get(proof.INSTANCE, federation if proof.is_managed(obj) else None) == federation
 
 

@@ -49,13 +49,22 @@ def noted_ca_namespace(hub: Cluster, namespace: str) -> str:
 
 
 def resolve_ca_namespace(hub: Cluster, namespace: str, given: str) -> str:
-    """The namespace to use: the given one; if that is only the default, the one with the hub's keys.
+    """The namespace to use: the one with the hub's keys; the given one for a hub that has none yet.
 
     Args:
         namespace: that of the SuperLink.
         given: the value of the variable.
+
+    Raises:
+        ClusterError: another one is given, and not only as the default. New CAs there would lock out every site.
     """
-    return (noted_ca_namespace(hub, namespace) or given) if given == default_ca_namespace(namespace) else given
+    noted = noted_ca_namespace(hub, namespace)
+    if noted and given not in (noted, default_ca_namespace(namespace)):
+        raise ClusterError(
+            f"flower_ca_namespace: {given}: the hub in namespace {namespace} on {hub.name} has its CA keys in {noted}, and they cannot be moved: sites "
+            f"would reject those of new ones. Set it to {noted}. Nothing was changed."
+        )
+    return noted or given
 
 
 def others(hub: Cluster, namespace: str, ca_namespace: str) -> list[str]:

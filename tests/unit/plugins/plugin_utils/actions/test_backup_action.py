@@ -89,6 +89,40 @@ def test_archives_with_a_key_that_is_lost_stay(tmp_path, free, monkeypatch):
     assert len(act(tmp_path, check=False, keep=1, hub=hub)["removed"]) == 1
 
 
+def test_a_restore_writes_nothing_to_the_audit_trail_before_it_has_restored_that(superlink_spec, monkeypatch):
+    """An entry would begin another trail, beside which that of the archive is refused: also by every further attempt."""
+    noted, spec = [], HubSpec.parse(superlink_spec(namespace="flower"))
+    proven = SimpleNamespace(about=SimpleNamespace(file_name="a.tar"), content={"objects": [], "database": {"size": 1}}, outputs=0)
+    monkeypatch.setattr(superlink_backup, "given_spec", lambda *_arguments: spec)
+    monkeypatch.setattr(superlink_backup, "apply_objects", lambda *_arguments, **_more: SimpleNamespace(objects=[{"kind": "Namespace", "name": "flower", "change": "created"}]))
+    monkeypatch.setattr(superlink_backup.cluster_platform, "known", lambda _hub, platform: platform)
+    monkeypatch.setattr(superlink_backup.namespaces, "resolve_ca_namespace", lambda *_arguments: "flower-ca")
+    monkeypatch.setattr(superlink_backup.serving, "require", lambda *_arguments, **_more: [])
+    monkeypatch.setattr(superlink_backup.hub_archive, "proven", lambda *_arguments: proven)
+    monkeypatch.setattr(superlink_backup.hub_archive, "errors", lambda *_arguments: [])
+    monkeypatch.setattr(superlink_backup.hub_objects, "missing", lambda *_arguments: [])
+    monkeypatch.setattr(superlink_backup.ActionModule, "_refuse_hub", lambda *_arguments: False)
+
+    def attempt(restore):
+        monkeypatch.setattr(superlink_backup.hub_objects, "restore", restore)
+        action = object.__new__(superlink_backup.ActionModule)
+        action.inventory_host, action.connect = "hub", lambda: Kept("hub")
+        action._task, action.note = SimpleNamespace(check_mode=False), lambda **facts: noted.append(facts)
+        action.params = {"state": "restored", "archive": "a.tar", "identity": str(OWNER), "sha256": "", "ca_namespace": "flower-ca", "wait_timeout": 1}
+        assert action.make_lease_namespace(Kept("hub"))
+        return action._restore(action.params)
+
+    def refused(*_arguments, **_more):
+        raise ClusterError("the volume claim exceeds a quota")
+
+    with pytest.raises(ClusterError, match="quota"):
+        attempt(refused)
+    assert noted == []
+    done = [{"kind": "Secret", "namespace": "flower", "name": "flower-ca", "change": "created"}]
+    assert attempt(lambda *_arguments, **_more: SimpleNamespace(objects=done, database=True))["changed"]
+    assert len(noted) == 2 and len(list(noted[0]["objects"])) == 2
+
+
 @pytest.mark.parametrize("has_claim", [True, False])
 def test_that_emptying_a_hub_deletes_its_outputs_is_said(superlink_spec, monkeypatch, has_claim):
     monkeypatch.setattr(superlink_backup, "inspect_namespace", lambda *_arguments, **_more: None)

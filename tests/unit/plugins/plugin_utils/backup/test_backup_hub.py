@@ -30,6 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive im
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import database_program
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import Kept
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 LABELS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "scenario"}
@@ -48,6 +49,24 @@ def volume(tmp_path, monkeypatch):
         database.executemany("INSERT INTO node VALUES (?, ?)", [(one, "x" * 100) for one in range(1000)])
         database.commit()
         yield tmp_path
+
+
+def test_a_hub_whose_ledger_is_lost_is_no_backup():
+    """Its identity is also noted elsewhere: archives without a ledger would replace those that have it."""
+    hub = Kept("hub")
+    hub.put_hub()
+    assert hub_archive.about(hub, "flower", "flower").hub
+    del hub.objects["ConfigMap", "flower-ledger"]
+    with pytest.raises(ClusterError, match="its ledger or its publication is missing"):
+        hub_archive.about(hub, "flower", "flower")
+
+
+def test_what_a_site_beside_the_hub_has_of_its_network_is_not_the_hubs():
+    """A standby may be a site, too: a copy would delete the key of its link."""
+    labels = {**LABELS, "app.kubernetes.io/name": "skupper"}
+    item = {"kind": "Secret", "metadata": {"name": "flower-hub", "namespace": "flower", "labels": labels, "managedFields": OURS}}
+    assert not hub_objects.of_hub(item, "scenario")
+    assert hub_objects.of_hub({**item, "metadata": {**item["metadata"], "labels": LABELS}}, "scenario")
 
 
 def sent(facts):

@@ -69,7 +69,7 @@ def test_the_mark_is_the_first_to_come_and_the_last_to_go() -> None:
 
 
 def test_a_restore_creates_what_is_missing_under_the_mark_and_the_database_last(parsed_hub: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    hub, spec, changes = Hub(), parsed_hub(), []
+    hub, spec = Hub(), parsed_hub()
     monkeypatch.setattr(hub_objects.common_objects, "namespace_objects", lambda _spec: [])
     monkeypatch.setattr(volume_pod, "running", lambda *_arguments: nullcontext("its volume"))
     entries = [written("superlink-ca"), written("superlink-internal")]
@@ -80,12 +80,11 @@ def test_a_restore_creates_what_is_missing_under_the_mark_and_the_database_last(
         raise ClusterError("no answer")
 
     def restore(put: Callable[[Any], bool]) -> hub_objects.Restored:
-        return hub_objects.restore(hub, spec, "flower-ca", entries, put, source=ARCHIVE, seconds=1, on_change=changes.extend)
+        return hub_objects.restore(hub, spec, "flower-ca", entries, put, source=ARCHIVE, seconds=1)
 
     with pytest.raises(ClusterError, match="no answer"):
         restore(interrupted)
     assert hub.done == [("create", "flower-restore"), ("create", "data-superlink-0"), ("create", "superlink-internal")]
-    assert [one["name"] for one in changes] == ["data-superlink-0", "superlink-internal"]
     assert volume_pod.claim_fault(hub.there["PersistentVolumeClaim", "data-superlink-0"], ARCHIVE) == ""
     assert restore_mark.read(hub, "flower") is not None
     done = restore(lambda volume: volume == "its volume")

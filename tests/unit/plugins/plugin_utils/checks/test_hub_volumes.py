@@ -26,7 +26,7 @@ def claim(modes: tuple[str, ...] = ("ReadWriteOnce",), size: str = "10Gi", phase
 def test_a_claim_that_was_deleted_is_named_while_its_data_can_still_be_saved() -> None:
     assert said(hub_volumes.deleted([None, claim()])) == ("", "")
     faults, words = said(hub_volumes.deleted([claim(name="data-superlink-0", deletionTimestamp="2026-11-26T22:25:00Z"), claim()]))
-    assert faults == "" and "flower/data-superlink-0 was deleted at 2026-11-26T22:25:00Z" in words and "federated.flower.backup" in words
+    assert words == "" and "flower/data-superlink-0 was deleted at 2026-11-26T22:25:00Z" in faults and "federated.flower.backup" in faults
 
 
 def test_another_size_is_no_other_template(parsed_hub: Any) -> None:

@@ -80,13 +80,19 @@ def test_what_the_rules_let_go(listed, keep, older, gone):
 def test_what_was_handed_to_a_run_stays_until_that_can_be_submitted():
     """No run is active: one that was handed them may still send its inputs, or wait."""
     now = datetime.datetime.now(datetime.timezone.utc).timestamp()
-    found = outputs_table.entries([Stored("1", 1, 1, 0, used=now - 60), Stored(LOST, 1, 1, 0, used=now - 3700), Stored("3" * 16, 1, 1, 0)], [])
-    assert {one["run_id"]: one["in_use"] for one in found} == {"1": True, LOST: False, "3" * 16: False}
-    assert outputs_table.expired(found, 0, None) == [LOST, "3" * 16]
+    found = outputs_table.entries([Stored("1", 1, 1, 0, used=now - 60), Stored(LOST, 1, 1, 0, used=now - 3700), Stored("3" * 17, 1, 1, 0)], [])
+    assert {one["run_id"]: one["in_use"] for one in found} == {"1": True, LOST: False, "3" * 17: False}
+    assert outputs_table.expired(found, 0, None) == [LOST, "3" * 17]
     with pytest.raises(FlowerError, match="outputs of run 1 may be in use: .* within the last hour"):
         outputs_table.refuse_in_use(["1", "2"], found, [], [])
     late = {**run(9, "running"), "pending_at": "2999-01-01 00:00:00Z"}  # by a clock that is ahead
     assert outputs_table.entries([Stored("1", 1, 1, 0, used=now)], [late])[0]["in_use"]
+
+
+@pytest.mark.parametrize("name", ["2024", "1732440000", "1732440000123", "20251124103000"])
+def test_a_folder_of_the_user_whose_name_is_a_time_stays(name):
+    """A claim of the user may have them beside the outputs."""
+    assert outputs_table.expired(outputs_table.entries([stored(name, 400)], []), 0, None) == []
 
 
 @pytest.mark.parametrize("text", ["30", "d", "-1d", "30 days", "999999w", ""])

@@ -126,6 +126,8 @@ def test_a_namespace_with_nothing_of_others() -> None:
         named("PersistentVolumeClaim", "theirs", {proof.INSTANCE: "flower"}),
         named("PersistentVolumeClaim", "theirs", {proof.INSTANCE: "flower", "app.kubernetes.io/name": "postgresql"}),
         named("ResourceQuota", "limits"),
+        named("Secret", "flower-ca-copy", OURS),  # by hand: nothing of ours wrote it
+        named("PersistentVolumeClaim", "superlink-outputs-copy", {**OURS, "app.kubernetes.io/name": "superlink"}),
     ],
 )
 def test_a_namespace_with_something_of_others(strange: dict[str, Any]) -> None:

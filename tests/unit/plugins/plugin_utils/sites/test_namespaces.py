@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import Kept
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 DESIRED = {
@@ -50,6 +51,27 @@ def test_a_second_hub_of_a_federation_is_warned_of(namespace: str, federation: s
     cluster: Any = Hubs(allowed=allowed)
     found = namespaces.second_hub(cluster, namespace, federation)
     assert found.startswith("the federation demo already has a hub in namespace flower of this cluster.") is warned and bool(found) is warned
+
+
+@each_row(
+    ("given", "noted", "used"),
+    [
+        ("flower-ca", "", "flower-ca"),
+        ("vault", "", "vault"),
+        ("vault", "vault", "vault"),
+        ("flower-ca", "vault", "vault"),  # only the default: the variable is not set in every play
+        ("other", "vault", "flower_ca_namespace: other: .* has its CA keys in vault, and they cannot be moved: .* Set it to vault"),
+    ],
+)
+def test_a_hub_keeps_its_cas_where_they_are(given: str, noted: str, used: str) -> None:
+    """New ones in another namespace would lock out every site."""
+    hub = Kept("hub")
+    hub.put("ConfigMap", "superlink-clients", metadata={"annotations": {"federated.flower/ca-namespace": noted} if noted else {}})
+    if "Set it" not in used:
+        assert namespaces.resolve_ca_namespace(hub, "flower", given) == used
+        return
+    with pytest.raises(ClusterError, match=used):
+        namespaces.resolve_ca_namespace(hub, "flower", given)
 
 
 def project(description: str | None = None, requester: str = "developer", **labels: str) -> dict[str, Any]:
