@@ -321,6 +321,20 @@ def test_second_run_and_check_mode_change_nothing(joined):
     assert {site: joined.fed.lives(site) for site in SITES} == lives
 
 
+def test_drift_of_the_network_is_reported_and_repaired(joined):
+    def drift(*arguments: str) -> set[tuple[str, str]]:
+        run = joined.play("reconcile", *arguments)
+        published = [one["result"]["ansible_stats"]["data"] for one in run.results if "ansible_stats" in one.get("result", {})]
+        return {(one["host"], one["object"]) for one in published[-1]["flower_reconcile_result"]["drift"]}
+
+    assert drift() == set()
+    (name,) = joined.all("site-a", "Listener")
+    joined.fed.cluster("site-a").delete(API, "Listener", name, joined.space)
+    assert drift() == {("site-a", f"Listener {joined.space}/{name}")}
+    assert drift("-e", "flower_reconcile=repair") and name in joined.all("site-a", "Listener")
+    assert drift() == set()
+
+
 def test_a_site_in_the_namespace_of_the_hub_is_refused(joined):
     """There is one Site in a namespace: the hub's would go, and with it all links."""
     before = joined.all("hub", "Site")
