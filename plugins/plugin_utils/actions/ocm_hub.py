@@ -142,7 +142,8 @@ class Cleanup:
         moved, of these sites alone."""
         params = self._params
         manual = statuses.placement_references(hub.get(api.ADDONS, "ClusterManagementAddOn", params["addon"])) is None
-        items = hub.list(api.WORKS, "ManifestWork", labels=self._labels)
+        items, faults = hub_reader.works(hub, self._labels)
+        self._warnings += faults.values()
         if manual:
             items += hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={params['addon']}")
         found: list[dict[str, Any]] = []

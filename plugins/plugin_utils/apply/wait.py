@@ -23,6 +23,7 @@ _FIRST_PAUSE = 0.2  # seconds
 _LONGEST_PAUSE = 1.0
 _GROWTH = 1.4
 _POD_INTERVAL = 3.0  # seconds between two lists of the pods of what is not ready
+_LONGEST = 4 * 3600.0  # seconds by which pods that are replaced extend a wait: a site tells their number, and all other sites wait for it
 _EVENTS = 3
 _PODS = 3
 _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
@@ -44,6 +45,7 @@ class Clock:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
+        self._end = self.deadline + _LONGEST
         self._pause = _FIRST_PAUSE
         self._counts: dict[Any, int] = {}
         self.grown: set[Any] = set()
@@ -56,7 +58,7 @@ class Clock:
         """Extend the deadline when more pods of a workload are replaced: each has to be ready before the next one, so the time is that of one pod."""
         before = self._counts.get(which, 0)
         if count > before > 0:
-            self.deadline = time.monotonic() + self.seconds
+            self.deadline = min(time.monotonic() + self.seconds, self._end)
             self.grown.add(which)
         self._counts[which] = max(count, before)
 

@@ -16,7 +16,7 @@ _TIME_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "se
 
 #: Names of environment variables and keys of a node config whose values look like secrets; no settings of tokenizers.
 _NAME = re.compile(
-    r"PASSW|PASSPHRASE|SECRET|TOKEN(?!I[SZ])|CREDENTIAL|(API|ACCESS|LICENSE|PRIVATE)[_-]?KEY|[_-](PASS|PWD)$|^PGPASS$", re.IGNORECASE
+    r"PASSW|PASSPHRASE|SECRET|TOKEN(?!I[SZ])|CREDENTIAL|(API|ACCESS|LICENSE|PRIVATE)[_-]?KEY|KEY[_-]?DATA$|[_-](PASS|PWD)$|^PGPASS$", re.IGNORECASE
 )
 #: Names of what says where a secret is, and is none.
 _PLACE = re.compile(r"[_-](FILE|PATH|DIR)$", re.IGNORECASE)

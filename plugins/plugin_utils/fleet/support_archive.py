@@ -197,6 +197,8 @@ def hidden(value: Any, key: str = "") -> Any:
     """Data without values of a vault, and without those that look like secrets by their names: in pairs of name and value, and with C(key)."""
     if is_vaulted(value):
         return "(a value of the vault)"
+    if key.endswith("kubeconfig") and isinstance(value, Mapping):
+        return _SECRET  # its content, with keys and tokens
     if isinstance(value, Mapping):
         shown = {name: hidden(one, str(name) if key else "") for name, one in value.items()}
         is_pair = isinstance(shown.get("name"), str) and isinstance(shown.get("value"), str)

@@ -170,19 +170,19 @@ def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) ->
     """
     managed = {item["metadata"]["name"]: item for item in hub.list(api.CLUSTERS, "ManagedCluster")}
     addons = {item["metadata"]["namespace"]: item for item in hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={addon}")}
-    works = {
-        (item["metadata"]["namespace"], item["metadata"]["name"]): item for item in hub.list(api.WORKS, "ManifestWork", labels=query(addon_labels(federation)))
-    }
+    listed, faults = hub_reader.works(hub, query(addon_labels(federation)))
+    works = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in listed}
     label = app_versions.label(federation)
     versions = {name: (item["metadata"].get("labels") or {}).get(label, "") for name, item in managed.items()}
+    created, more = hub_reader.works(hub, api.REPLICA_SET_LABEL) if any(versions.values()) else ([], {})
     # (Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it created.
-    apps = {
-        (item["metadata"]["namespace"], item["metadata"]["labels"][api.REPLICA_SET_LABEL].partition(".")[2]): item
-        for item in (hub.list(api.WORKS, "ManifestWork", labels=api.REPLICA_SET_LABEL) if any(versions.values()) else ())
-    }
+    apps = {(item["metadata"]["namespace"], item["metadata"]["labels"][api.REPLICA_SET_LABEL].partition(".")[2]): item for item in created}
     chosen = hub_reader.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
     found = {}
     for site, name in sites.items():
+        if fault := faults.get(name) or more.get(name):
+            found[site] = unreachable_state(f"{site}: {fault}")
+            continue
         version = versions.get(name, "")
         seen = Seen(
             name,

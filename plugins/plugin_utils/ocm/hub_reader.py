@@ -20,7 +20,7 @@ from typing import Any
 from ..apply.readiness import READY, State
 from ..base.errors import ClusterError
 from ..base.labels import query
-from ..kube.api_errors import Forbidden, NotFound, NotServed
+from ..kube.api_errors import Forbidden, NotFound, NotServed, TooLarge
 from ..kube.client import Cluster
 from ..rights import ask
 from ..spec.hub_spec import PLACEMENTS, AddonSpec
@@ -118,6 +118,24 @@ def chosen(hub: Cluster, management: Mapping[str, Any] | None) -> set[str] | Non
 def slices(hub: Cluster, namespace: str, name: str) -> list[dict[str, Any]]:
     """All PlacementDecisions of one Placement."""
     return hub.list(api.PLACEMENTS, "PlacementDecision", namespace, labels=f"{api.PLACEMENT_LABEL}={name}")
+
+
+def works(hub: Cluster, labels: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The ManifestWorks of all clusters with some labels; and managed cluster -> why its own are not among them.
+
+    The agent of a cluster may write its own, so they may be larger and deeper than what is read. All others are read nevertheless.
+    """
+    try:
+        return hub.list(api.WORKS, "ManifestWork", labels=labels), {}
+    except TooLarge:
+        found: list[dict[str, Any]] = []
+        faults: dict[str, str] = {}
+        for name in [item["metadata"]["name"] for item in hub.list(api.CLUSTERS, "ManagedCluster")]:
+            try:
+                found += hub.list(api.WORKS, "ManifestWork", name, labels=labels)
+            except TooLarge as error:
+                faults[name] = f"the ManifestWorks of the managed cluster {name} cannot be read: {error.message}"
+        return found, faults
 
 
 def _refuse(problems: Sequence[str]) -> None:

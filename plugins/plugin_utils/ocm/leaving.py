@@ -20,7 +20,7 @@ from ..base.labels import query
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..state import forgetting
-from . import addon_objects, api
+from . import addon_objects, hub_reader
 
 _OCM = "ocm"  # value of flower_delivery
 
@@ -111,7 +111,7 @@ def forgetting_errors(
         unreadable: sites whose record cannot be read.
     """
     try:
-        items = hub.list(api.WORKS, "ManifestWork", labels=query(addon_objects.addon_labels(federation)))
+        items, _faults = hub_reader.works(hub, query(addon_objects.addon_labels(federation)))
     except NotServed:
         return {}
     except Forbidden as error:

@@ -24,6 +24,7 @@ from .addon_objects import RESTART_NOTE
 PART = "nodes"
 
 # Name of a value -> its JSONPath. A dot in a key is escaped, as kubectl does it.
+_MOST_PODS = 1000  # of one site
 _NUMBERS = {
     "content": ".metadata.annotations.federated\\.flower/content",
     "generation": ".metadata.generation",
@@ -105,7 +106,8 @@ def remarked(work: Mapping[str, Any], mark: str) -> Object:
 
 
 def _pod_names(item: Object) -> list[str]:
-    return [f"{item['metadata']['name']}-{item['spec']['ordinals']['start'] + number}" for number in range(item["spec"]["replicas"])]
+    # The agent of a cluster may write any number into its own ManifestWorks.
+    return [f"{item['metadata']['name']}-{item['spec']['ordinals']['start'] + number}" for number in range(min(item["spec"]["replicas"], _MOST_PODS))]
 
 
 def pod_names(work: Mapping[str, Any] | None) -> list[str]:

@@ -59,9 +59,9 @@ def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
     if now is None or hub.apply(wanted, dry_run=True).get("spec") == now.get("spec"):
         return ""
     selected = statuses.decisions(hub_reader.slices(hub, spec.namespace, spec.placement))
-    works = hub.list(api.WORKS, "ManifestWork", labels=query(addon_objects.addon_labels(spec.federation)))
+    works, faults = hub_reader.works(hub, query(addon_objects.addon_labels(spec.federation)))
     own = [one["metadata"] for one in works if one["metadata"]["name"] == f"{spec.name}-{nodes_work.PART}"]
-    served = {meta["namespace"] for meta in own if not meta.get("deletionTimestamp")} & selected.keys()
+    served = {*faults, *(meta["namespace"] for meta in own if not meta.get("deletionTimestamp"))} & selected.keys()
     sites = [one for one in hub.list(api.CLUSTERS, "ManagedCluster") if clusters.name_of(one) in served and not clusters.is_leaving(one)]
     reasons = _reasons(sites, wanted, hub, selected=True)
     going = list(reasons)

@@ -103,11 +103,12 @@ def make(
     namespace = spec.namespace
     before = place.read()
     work = public.survey(wanted, before)
+    if work.reasons and place.make_room(seconds):
+        # Another run was active: it may have done everything.
+        before = place.read()
+        work = public.survey(wanted, before)
     if not work.reasons:
         return Outcome(work, before)
-    if place.make_room(seconds):
-        # Another run was active: it may have done everything.
-        return make(place, spec, wanted, seconds, prepare)
     prepare()
     place.run(_request(spec, wanted, before), seconds)
     after = place.read()

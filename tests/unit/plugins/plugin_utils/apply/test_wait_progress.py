@@ -60,6 +60,19 @@ def test_it_waits_as_long_as_pods_are_replaced(monkeypatch: pytest.MonkeyPatch, 
     assert stuck == PODS or "not ready after 100 s without progress: 7 of 30" in unready[id_of(before)]
 
 
+def test_a_site_whose_number_of_pods_only_grows_ends_its_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its API server, or its agent, tells that number, and all other sites wait for it, with the lease."""
+    time = Time()
+    monkeypatch.setattr(wait, "time", time)
+
+    def growing(done: int) -> dict[str, Any]:
+        return {**stateful_set(1), "status": {**stateful_set(1)["status"], "updatedReplicas": int(time.now / STEP)}}
+
+    cluster: Any = Cluster(time, growing, PODS)
+    _seen, unready = wait.Waiter(cluster, 100).until_ready([cluster.get()])
+    assert unready and time.now == pytest.approx(4 * 3600 + 100, abs=5)
+
+
 @pytest.mark.parametrize(("stuck", "ends"), [(PODS, PODS * STEP), (7, 7 * STEP + 100)])
 def test_so_it_does_behind_open_cluster_management(monkeypatch: pytest.MonkeyPatch, stuck: int, ends: float) -> None:
     time = Time()

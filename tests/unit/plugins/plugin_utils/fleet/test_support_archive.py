@@ -9,7 +9,7 @@ import base64
 import json
 import time
 
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.support_archive import Redaction, secret_texts
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.support_archive import Redaction, hidden, secret_texts
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
@@ -37,6 +37,14 @@ def stored(*values: str) -> set[str]:
 def test_secrets_are_masked_whole(values: list[str], text: str, shown: str, masked: int) -> None:
     redaction = Redaction(stored(*values))
     assert (redaction.text(text), redaction.masked) == (shown, masked)
+
+
+def test_the_content_of_a_kubeconfig_is_secret_and_its_path_is_not() -> None:
+    content = {"users": [{"name": "admin", "user": {"client-key-data": "LS0tLS1CRUdJTg=="}}]}
+    assert hidden(content, "flower_kubeconfig") == hidden(content, "superlink_kubeconfig") == "(secret)"
+    assert hidden({"kubeconfig": content, "context": "a"}, "flower_auth") == {"kubeconfig": "(secret)", "context": "a"}
+    assert hidden("~/.kube/config", "flower_kubeconfig") == "~/.kube/config"
+    assert "LS0" not in str(hidden({"site": {"user": {"client-key-data": "LS0tLS1CRUdJTg=="}}}, "flower_access"))
 
 
 def test_quotes_and_keys_of_mappings() -> None:

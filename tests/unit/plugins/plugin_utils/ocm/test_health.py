@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import TooLarge
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, app_versions, health, leaving
 
 
@@ -103,6 +104,26 @@ def test_counts_of_an_agent_that_are_no_numbers_end_its_own_site_only(parsed_ocm
         assert not one["reachable"] and "reports to hub of ManagedCluster cluster-a has another shape" in one["error"] and len(one["error"]) < 500
     else:
         assert one["workloads"][0]["ready"] == ready and one["ocm"]["pods"] == ready
+
+
+def test_works_of_a_cluster_that_cannot_be_read_end_its_own_site_only(parsed_ocm_site, status):
+    """Its agent may write them: nested deeper than what is read, they would hide all clusters, and stop that any site is forgotten."""
+    work = status.nodes(parsed_ocm_site())
+    item = {**status.taken(work, status.numbers(work)), "metadata": {**work["metadata"], "name": "flower-supernode-nodes", "namespace": "cluster-b"}}
+    item["metadata"]["annotations"] = {addon_objects.SITE_NOTE: "site-b"}
+
+    def list_(_version, kind, namespace=None, **_more):
+        if kind == "ManifestWork":
+            if namespace != "cluster-b":
+                raise TooLarge("nested more than 200 levels deep")
+            return [item]
+        return [status.cluster(name) for name in ("cluster-a", "cluster-b")] if kind == "ManagedCluster" else []
+
+    hub = SimpleNamespace(name="hub", list=list_, get=lambda *_what: None)
+    found = health.read(hub, "flower", "flower-supernode", {"site-a": "cluster-a", "site-b": "cluster-b"})
+    assert "the ManifestWorks of the managed cluster cluster-a cannot be read: nested" in found["site-a"]["error"] and not found["site-a"]["reachable"]
+    assert found["site-b"]["workloads"][0]["ready"] == 1
+    assert list(leaving.forgetting_errors(hub, "flower", ["site-b", "site-c"], {}, [])) == ["site-b"]
 
 
 def test_what_is_said_of_a_site_that_is_not_in_the_inventory():

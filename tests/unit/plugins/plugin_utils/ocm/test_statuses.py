@@ -146,6 +146,8 @@ def test_a_restart_changes_nothing_but_the_mark(changes, parsed_ocm_site, status
         live["metadata"] |= {"uid": "4-5-6", "resourceVersion": "7", "managedFields": []}
         assert nodes_work.remarked(live, "3c4d") == nodes_work.build(spec, own, status.OWNER, "3c4d")
     assert nodes_work.pod_names(live) == ["supernode-default-3"]
+    nodes_work.sets_of(live)[0]["spec"]["replicas"] = 2**63 - 1  # by its agent
+    assert len(nodes_work.pod_names(live)) == 1000
 
 
 def test_the_mark_follows_what_pods_read(parsed_ocm_site):

@@ -10,6 +10,7 @@ import copy
 import json
 import subprocess
 import sys
+import types
 from dataclasses import asdict
 
 import pytest
@@ -333,3 +334,28 @@ def test_the_imports_of_all_files_are_found_without_parsing_them():
 def test_the_controller_asks_for_what_the_job_reads(parsed_site):
     sent = site_keygen._request(parsed_site(), keys.Wanted([CPU]), public.Public())
     assert set(sent) | {"owner"} == set(request(CPU))
+
+
+def test_a_site_that_always_shows_a_job_is_asked_once(monkeypatch):
+    """Each wait for it takes minutes, and all other sites wait as well."""
+    waits = []
+    lacking = types.SimpleNamespace(reasons=["cpu/0 is missing"])
+
+    class Place:
+        name = "site"
+
+        def read(self):
+            return public.Public()
+
+        def make_room(self, seconds):
+            waits.append(seconds)
+            return True
+
+        def run(self, _request, _seconds):
+            raise ClusterError("job flower/supernode-keys exists already")
+
+    monkeypatch.setattr(site_keygen.public, "survey", lambda *_arguments: lacking)
+    monkeypatch.setattr(site_keygen, "_request", lambda *_arguments: {})
+    with pytest.raises(ClusterError, match="exists already"):
+        site_keygen.make(Place(), types.SimpleNamespace(namespace="flower"), types.SimpleNamespace(), 300)
+    assert waits == [300]
