@@ -54,23 +54,23 @@ class ActionModule(ClusterAction):
         if name and (why := schedules.problem_of_name(name)):
             raise ClusterError(f"{why}.")
         given = {option: params[option] for option in _OWN if params[option] is not None}
-        given, archive = self._with_app(given, params)
+        given, archive, app = self._with_app(given, params)
         if problems := schedules.problems({**_NO_SETTINGS, "cron": "0 0 * * *", **given}):  # before any connection
             raise ClusterError("; ".join(problems) + ".")
         if name:
-            result = self._set(name, given, archive)
+            result = self._set(name, given, archive, app)
         with self.connect() as hub:
             listed = schedules.read(hub, params["namespace"], params["federation"])
         lines = [schedules.describe(one) for one in listed] or ["there are no schedules"]
         return {**result, "schedules": listed, "lines": lines, "msg": result["msg"] or f"{len(listed)} schedules"}
 
     @staticmethod
-    def _with_app(given: dict[str, Any], params: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """The settings with those of an app, if one is given, and the app."""
+    def _with_app(given: dict[str, Any], params: Mapping[str, Any]) -> tuple[dict[str, Any], bytes, apps.App | None]:
+        """The settings with those of an app, if one is given; its archive; and the app."""
         if not params["app"] or params["state"] == "absent":
             if params["run_config"] and params["state"] == "present" and params["name"]:
                 raise ClusterError("flower_run_config needs the app as well (flower_app), whose run config it changes.")
-            return given, b""
+            return given, b"", None
         app = apps.load(params["app"])
         archive = app.archive()
         if len(archive) > _LIMIT:
@@ -80,9 +80,10 @@ class ActionModule(ClusterAction):
                 "federated.flower.run."
             )
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
-        return {**given, "app": app.name, "version": app.version, "run_config": run_config.write(config) if config else ""}, archive
+        changed = {} if params["run_config"] is None else {"run_config": run_config.write(config)}
+        return {**given, "app": app.name, "version": app.version, **changed}, archive, app
 
-    def _set(self, name: str, given: dict[str, Any], archive: bytes) -> dict[str, Any]:
+    def _set(self, name: str, given: dict[str, Any], archive: bytes, app: apps.App | None) -> dict[str, Any]:
         """Bring one schedule to its state."""
         present = self.params["state"] == "present"
         spec = given_spec(self, None)
@@ -94,7 +95,7 @@ class ActionModule(ClusterAction):
                 raise ClusterError(f"{error.message} For schedules, add schedule to flower_rbac_works.") from error
             settings: dict[str, Any] = {**_NO_SETTINGS, **given}
             if present:
-                settings, archive = self._complete(hub, spec, name, given, archive)
+                settings, archive = self._complete(hub, spec, name, given, archive, app)
                 if not self.params["ignore_maintenance"] and not settings["suspend"]:
                     self._refuse_maintenance(settings)
             paths = {"connection": CONNECTION, "container": CONTAINER}
@@ -132,11 +133,13 @@ class ActionModule(ClusterAction):
             raise ClusterError(f"{error}.") from error
 
     @staticmethod
-    def _complete(hub: Cluster, spec: HubSpec, name: str, given: Mapping[str, Any], archive: bytes) -> tuple[dict[str, Any], bytes]:
+    def _complete(
+        hub: Cluster, spec: HubSpec, name: str, given: Mapping[str, Any], archive: bytes, app: apps.App | None
+    ) -> tuple[dict[str, Any], bytes]:
         """The settings with those that the schedule has already, and its app if none is given.
 
         Raises:
-            ClusterError: something is missing, or there is no SuperLink.
+            ClusterError: something is missing, its run config is not of the app that is given, or there is no SuperLink.
         """
         if hub.get("v1", "ConfigMap", FEDERATION_CONFIG, spec.namespace) is None:
             raise ClusterError(f"no SuperLink is deployed in namespace {spec.namespace} of {hub.name}: run federated.flower.site first.")
@@ -148,7 +151,9 @@ class ActionModule(ClusterAction):
                 found = foreign_data.read_json(live["data"][schedule.SETTINGS])
                 known = {option: found[option] for option in (*_OWN, *_APP) if isinstance(found[option], type(_NO_SETTINGS[option]))}
                 archive = archive or kept
-        settings = {**schedules.DEFAULTS, **known, **given}
+                if app is not None and "run_config" not in given:  # it stays, if the app that is given has it as well
+                    known["run_config"] = run_config.write(run_config.check(run_config.read(known["run_config"]), app.defaults, app.name))
+        settings = {**schedules.DEFAULTS, "run_config": "", **known, **given}
         wanted = {"cron": "flower_schedule_cron (a calendar, such as '0 2 * * sun')", "app": "flower_app (a folder)"}
         if lacking := [words for option, words in wanted.items() if not settings.get(option)]:
             raise ClusterError(f"flower_schedule: {name} is new, and needs {' and '.join(lacking)}.")

@@ -32,7 +32,7 @@ class ActionModule(ClusterAction):
             shown = choose(listed)
             if params["logs"]:
                 for run in shown:
-                    log = run_log.read_log(cli, runs.Run(run["run_id"], run["status"]))
+                    log = run_log.read_log(cli, runs.Run(run["run_id"], run["status"] if run["active"] else f"finished:{run['status']}"))
                     kept = max(params["log_lines"], 0)
                     run |= {"log": log[-kept:] if kept else [], "metrics": last_metrics(log)}
         return {

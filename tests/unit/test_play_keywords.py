@@ -190,7 +190,9 @@ def test_a_playbook_that_keeps_the_hub_goes_on_although_every_site_fails(given: 
     assert [evaluated(play, "hosts", groups=groups, **given) for play in SITES_PLAYS] == hosts
     plain, keeping = SITES_PLAYS
     assert keeping["tasks"][1:] == plain["tasks"]
-    assert keeping["tasks"][0] == {"name": "Skip the hub", "ansible.builtin.meta": "end_host", "when": "inventory_hostname in __site_kept"}
+    assert keeping["tasks"][0] == {"name": "Skip the hub", "ansible.builtin.meta": "end_host", "when": "inventory_hostname not in __site_deployed"}
+    both = {"__site_kept": ["hub"], "groups": {"flower_hub": ["hub"], "flower_sites": ["a", "hub"]}}
+    assert evaluated(keeping, "hosts", **both) == ["a", "hub", "hub"], "a hub that is a site as well has SuperNodes"
 
 
 @each_row("playbook", ["failover.yml", "parts/plan_changes.yml", "reconcile.yml", "render.yml"])

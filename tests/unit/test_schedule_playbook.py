@@ -36,6 +36,7 @@ def test_bad_variables_are_refused_before_anything_is_changed(tmp_path: Path) ->
             ("flower_schedule_state=gone", "hub: flower_schedule_state: gone is neither present nor absent"),
             (f"flower_schedule=weekly {APP} flower_schedule_cron=daily", "hub: flower_schedule_cron: 'daily' is not five fields"),
             (f"flower_schedule=weekly {APP} flower_run_datasets=ct", "hub: flower_run_datasets: schedules do not support this"),
+            (f"flower_schedule=weekly {APP} flower_run_config='a=1 b=2'", "hub: run_config is a text and not a mapping. Give it in JSON"),
         ):
             done = play(fleet, "schedule", "-e", given, "--check")
             assert done.returncode == 2 and fault in done.stdout, done.stdout

@@ -18,10 +18,10 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 27_600,
-    "run_schedule": 20_300,
+    "rotation": 27_700,
+    "run_schedule": 20_350,
     "superlink": 28_900,
-    "superlink_standby": 21_350,
+    "superlink_standby": 21_400,
     "supernode": 26_800,
     "takeover": 20_850,
 }

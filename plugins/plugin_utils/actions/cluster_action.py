@@ -410,6 +410,10 @@ class ClusterAction(ActionBase):
 
     @staticmethod
     def _checked(spec: dict[str, Any], extra: dict[str, Any], values: dict[str, Any], prefix: str) -> dict[str, Any]:
+        # Ansible would read "a=1" as a mapping, and of -e x="a=1 b=2" it passes on the first pair only.
+        for name, value in values.items():
+            if isinstance(value, str) and spec.get(name, {}).get("type") == "dict" and value.strip() and not value.lstrip().startswith("{"):
+                raise ClusterError(f"""{prefix}{name} is a text and not a mapping. Give it in JSON, such as -e '{{"flower_run_config": {{"rounds": 5}}}}'.""")
         outcome = ArgumentSpecValidator(spec, **extra).validate(values)
         if outcome.error_messages:
             raise ClusterError(prefix + outcome.errors.msg)

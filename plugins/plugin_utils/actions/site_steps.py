@@ -138,31 +138,31 @@ class SiteRestart(FleetAction):
         with self.connect(host) as hub:
             hub.name = host
             cli, ledger = FlowerCLI(hub, namespace), Ledger(hub, namespace, federation)
-            found: dict[str, tuple[Cluster, str, list[dict[str, Any]]]] = {}
+            found: list[tuple[str, Cluster, str, list[dict[str, Any]]]] = []
             if serverapp:
-                outcomes.sites[host] = Outcome()
-                found[host] = hub, namespace, hub.list("v1", "Pod", namespace, labels=proof.pods_query(federation, SERVERAPP))
+                outcomes.sites.setdefault(host, Outcome())  # it may be a site as well
+                found.append((host, hub, namespace, hub.list("v1", "Pod", namespace, labels=proof.pods_query(federation, SERVERAPP))))
             labels = proof.pods_query(federation, SUPERNODE, CLIENTAPP)
             listed = outcomes.each(lambda name: backends[name].cluster.list("v1", "Pod", sites[name].namespace, labels=labels), backends)
-            found |= {name: (backends[name].cluster, sites[name].namespace, pods) for name, pods in listed.items()}
+            found += [(name, backends[name].cluster, sites[name].namespace, pods) for name, pods in listed.items()]
             wrong = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed] + [
-                f"{name}: its pods do not exist: run federated.flower.site first" for name, (_cluster, _namespace, pods) in found.items() if not pods
+                f"{name}: its pods do not exist: run federated.flower.site first" for name, _cluster, _namespace, pods in found if not pods
             ]
             if wrong:
                 raise ClusterError(f"{'; '.join(wrong)}. Nothing was restarted.")
 
-            def one(name: str) -> None:
-                cluster, place, pods = found[name]
+            def one(name: str, cluster: Cluster, place: str, pods: list[dict[str, Any]]) -> None:
                 if not self.check:
                     restart_conditions.wait_no_run(cli, wait, self.say, _RESTART_WAIT)
                     outdated_pods.replace_pods(cluster, place, federation, pods, seconds, partial(self.note, name))
                     self._await_online(name, cli, ledger, seconds, outcomes)
                 outcomes[name].changed = True
-                outcomes[name].msg = f"{'would restart' if self.check else 'restarted'} {', '.join(pod['metadata']['name'] for pod in pods)}"
+                words = f"{'would restart' if self.check else 'restarted'} {', '.join(pod['metadata']['name'] for pod in pods)}"
+                outcomes[name].msg = "; ".join(filter(None, (outcomes[name].msg, words)))
 
             try:
-                for name in found:
-                    outcomes.each(one, [name])
+                for name, cluster, place, pods in found:
+                    outcomes.each(partial(one, cluster=cluster, place=place, pods=pods), [name])
                     if outcomes[name].failed:
                         break
             finally:

@@ -15,6 +15,7 @@ WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _FIELDS = (("minute", 0, 59, ()), ("hour", 0, 23, ()), ("day of the month", 1, 31, ()), ("month", 1, 12, _MONTHS), ("day of the week", 0, 6, WEEKDAYS))
 _PART = re.compile(r"(?:([*?])|([0-9a-z]{1,3})(?:-([0-9a-z]{1,3}))?)(?:/([0-9]{1,2}))?")
+_ANY = re.compile(r"[*?](/0?1)?")  # with a greater step, days are restricted (robfig/cron 3.0.1, getRange)
 _DAYS = 8 * 366 + 1  # 29 February comes every four years, or eight
 
 
@@ -44,7 +45,7 @@ def parse(text: str) -> Cron:
     if len(fields) != len(_FIELDS):
         raise ValueError('is not five fields "MINUTE HOUR DAY MONTH WEEKDAY", such as "0 2 * * sun"')
     minutes, hours, days, months, weekdays = (_numbers(given.lower(), *known) for given, known in zip(fields, _FIELDS))
-    return Cron(minutes, hours, days, months, weekdays, either=not any(set("*?") & set(fields[number]) for number in (2, 4)))
+    return Cron(minutes, hours, days, months, weekdays, either=not any(_ANY.fullmatch(part) for number in (2, 4) for part in fields[number].split(",")))
 
 
 def _numbers(given: str, name: str, least: int, most: int, words: tuple[str, ...]) -> frozenset[int]:

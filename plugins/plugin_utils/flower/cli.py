@@ -166,6 +166,20 @@ class FlowerCLI:
         """As C(command), for commands that may run only once: a repeated request gets the first one's answer."""
         return {**self.command(*arguments), "once": uuid.uuid4().hex}
 
+    def _do_once(self, steps: Sequence[Mapping[str, Any]], *, files: Mapping[str, str] | None = None) -> list[Answer]:
+        """Run steps of C(_once). When the connection breaks, they are sent again: those that were run return the answer of that time.
+
+        Without it, keys that were registered would be unusable: their node ids are known from the answer alone.
+        """
+        for pause in (1, 3, 10, None):
+            try:
+                return self.do(steps, files=files, seconds=60 + 0.2 * len(steps)) if steps else []
+            except (Unreachable, Unavailable):
+                if pause is None:
+                    raise
+                time.sleep(pause)
+        raise AssertionError
+
     def nodes(self, wait_for: Sequence[str] = (), seconds: float = 0) -> dict[str, dict[str, Any]]:
         """List the SuperNodes, optionally after waiting until some of them are online.
 
@@ -228,12 +242,11 @@ class FlowerCLI:
         files = {f"{number}.pub": key + "\n" for number, key in enumerate(public_keys)}
         options = [[f"--name={name}"] * bool(name) + [f"--location={where}"] * bool(where) for name, where in described or [("", "")] * len(files)]
         steps = [self._once("supernode", "register", f"@FOLDER@/{file}", *more) for file, more in zip(files, options, strict=True)]
-        return self.do(steps, files=files, seconds=60 + 0.2 * len(steps)) if steps else []
+        return self._do_once(steps, files=files)
 
     def unregister(self, node_ids: Sequence[str]) -> list[Answer]:
         """Unregister SuperNodes. Permanently: Flower never accepts their keys again."""
-        steps = [self._once("supernode", "unregister", node) for node in node_ids]
-        return self.do(steps, seconds=60 + 0.2 * len(steps)) if steps else []
+        return self._do_once([self._once("supernode", "unregister", node) for node in node_ids])
 
     def unregister_known(self, wanted: Mapping[str, Sequence[str | None]], nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         """Unregister the SuperNodes of some sites, unless they are unregistered; returns site -> why that failed.

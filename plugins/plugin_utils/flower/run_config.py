@@ -83,6 +83,15 @@ def convert_text(name: str, value: Any, default: Any) -> Any:
     raise FlowerError(f"run_config {name}: {value[:_SHOWN]!r} is not {kind}, and the app's own value, {flower_toml.literal(default)}, is one")
 
 
+def read(text: str) -> dict[str, Value]:
+    """Read what C(write) wrote.
+
+    Raises:
+        ValueError: it is other text.
+    """
+    return tomllib.loads(text)
+
+
 def write(config: Mapping[str, Value]) -> str:
     """Write values as a TOML file; every name is quoted, so a dot in it stays part of it and Flower finds the same."""
     return "".join(f"{flower_toml.literal(name)} = {flower_toml.literal(value)}\n" for name, value in config.items())

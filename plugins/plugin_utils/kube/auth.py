@@ -274,6 +274,8 @@ def _must_be_readable(path: str, what: str) -> None:
         with open(path, "rb"):
             pass
     except OSError as error:
+        if "\n" in path:  # without the text: it may be a key
+            raise AuthError(f"{what} is a text of several lines: set the path of a file that contains it.") from None
         raise AuthError(
             f"{what} cannot be read: {os.path.abspath(path)}: {error.strerror}. A relative path begins at the current folder of Ansible; "
             "for a file beside the inventory begin it with {{ inventory_dir }}/"

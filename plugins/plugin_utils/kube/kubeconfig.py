@@ -67,8 +67,11 @@ def load(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) -> tuple[str
     config: Any
     if isinstance(kubeconfig, Mapping):
         config = dict(kubeconfig)
-    elif not isinstance(kubeconfig, str):
-        raise AuthError("the option kubeconfig is neither a path nor the content of a kubeconfig.")
+    elif not isinstance(kubeconfig, str) or "\n" in kubeconfig or kubeconfig.lstrip().startswith("{"):
+        raise AuthError(
+            "the option kubeconfig (flower_kubeconfig) is neither a path nor the content of a kubeconfig as a mapping. Of a text with the content, make "
+            "one: {{ lookup('ansible.builtin.file', 'PATH') | from_yaml }}."
+        )
     elif options.get("persist_config"):  # the package writes renewed tokens back, and ends at a file without entries
         merger = kube_config.KubeConfigMerger(os.pathsep.join(path for path, content in _files(kubeconfig) if content))
         if merger.config is None:

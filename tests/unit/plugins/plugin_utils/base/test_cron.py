@@ -25,7 +25,8 @@ def times(text: str, after: str, zone: str = "Etc/UTC", count: int = 2) -> list[
         ("30 */12 * * *", "Sat 2026-11-28 12:30", "Sun 2026-11-29 00:30"),
         ("15,45 9-10 1 JAN,jul *", "Fri 2027-01-01 09:15", "Fri 2027-01-01 09:45"),
         ("0 0 13 * 5", "Fri 2026-12-04 00:00", "Fri 2026-12-11 00:00"),  # one of both days is enough
-        ("0 0 */13 * 5", "Fri 2027-01-01 00:00", "Fri 2027-05-14 00:00"),  # with a star both are needed
+        ("0 0 */1 * 5", "Fri 2026-12-04 00:00", "Fri 2026-12-11 00:00"),  # with a star both are needed
+        ("0 0 */13 * 5", "Tue 2026-12-01 00:00", "Fri 2026-12-04 00:00"),  # one with a step restricts as numbers do
         ("0 0 29 2 *", "Tue 2028-02-29 00:00", "Sun 2032-02-29 00:00"),
         ("5/20 23 ? * *", "Sat 2026-11-28 23:05", "Sat 2026-11-28 23:25"),
     ],

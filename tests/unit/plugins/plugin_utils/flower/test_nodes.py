@@ -142,3 +142,25 @@ def test_a_supernode_is_registered_with_its_name_and_location() -> None:
         ["supernode", "register", "@FOLDER@/1.pub", "--name=site-b/cpu/0", "hub", "--format", "json"],
         ["supernode", "register", "@FOLDER@/0.pub", "hub", "--format", "json"],
     ]
+
+
+@pytest.mark.parametrize("breaks", [1, 3, 4])
+def test_keys_whose_answers_are_lost_are_asked_for_again_with_the_same_tokens(monkeypatch: pytest.MonkeyPatch, breaks: int) -> None:
+    """Flower accepts a key once: the node id of one that was registered is in the answer alone."""
+    sent: list[list[str]] = []
+    clock = Hub(iter([]))
+    monkeypatch.setattr(cli, "time", clock)
+
+    def do(steps: Sequence[Mapping[str, Any]], **_more: Any) -> list[cli.Answer]:
+        sent.append([step["once"] for step in steps])
+        if len(sent) <= breaks:
+            raise Unreachable("hub: exec python: the connection was lost")
+        return [cli.Answer(True, {"node-id": 7}, "")]
+
+    monkeypatch.setattr(clock, "do", do)
+    if breaks < 4:
+        assert [one.data["node-id"] for one in clock.register(["k"])] == [7] and len(sent) == breaks + 1
+    else:
+        with pytest.raises(Unreachable):
+            clock.register(["k"])
+    assert all(tokens == sent[0] for tokens in sent)

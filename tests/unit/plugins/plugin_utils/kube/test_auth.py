@@ -194,6 +194,20 @@ def test_a_refresh_that_fails_is_an_error_of_its_site(monkeypatch: pytest.Monkey
     assert failure.value.message.endswith(". Log in again, or use an exec plugin.") and "second" not in failure.value.message
 
 
+@pytest.mark.parametrize("text", ["apiVersion: v1\nusers: [{name: a, user: {token: s3cr3t}}]\n", ' {"users": [{"user": {"token": "s3cr3t"}}]}'])
+def test_the_text_of_a_kubeconfig_is_refused_and_not_shown(text: str) -> None:
+    with pytest.raises(AuthError, match=r"flower_kubeconfig.* is neither a path nor the content .* from_yaml") as failure:
+        resolve({"kubeconfig": text})
+    assert "s3cr3t" not in failure.value.message
+
+
+def test_the_text_of_a_key_is_refused_and_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "cert").write_text("x")
+    with pytest.raises(AuthError, match=r"client_key\) is a text of several lines: set the path") as failure:
+        resolve({"host": "https://x", "client_cert": str(tmp_path / "cert"), "client_key": "-----BEGIN PRIVATE KEY-----\ns3cr3t\n"})
+    assert "s3cr3t" not in failure.value.message and failure.value.__cause__ is None
+
+
 def test_a_refresh_without_an_answer_ends_and_delays_no_other_site(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, ended = threading.Event(), threading.Event()
 
