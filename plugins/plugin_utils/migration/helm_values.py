@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,7 +81,7 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
     rows = {row.name: row for row in TABLE[chart]}
     if values and not {str(key) for key in values} & {name.partition(".")[0] for name in rows}:
         names = ", ".join(sorted(map(str, values))[:5])
-        raise ValueError(f"the file has no parameter of the {chart} chart: it has {names}. It may be a file of another chart.")
+        raise ValueError(f"the file has no parameter of the {chart} chart: it has {names}. {_what_it_is(values, rows)}")
     given = dict(conversion.leaves(_without_nulls(values), rows))
     draft = Draft(chart, {name: value for name, value in given.items() if name in rows})
     _always(draft)
@@ -94,6 +94,20 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if draft.patches:
         draft.variables[f"{chart}_patches"] = draft.patches
     return {"group": GROUPS[chart], "variables": draft.variables, "sources": draft.sources, "report": report}
+
+
+
+def _what_it_is(values: Mapping[str, Any], rows: Collection[str]) -> str:
+    """What a file without a parameter of the chart may be: a sentence with what to give instead."""
+    if {"apiVersion", "kind"} <= values.keys():
+        return f"It is a Kubernetes object ({values['kind']}). Give the values with which the chart was installed (helm get values)."
+    if isinstance(values.get("services"), Mapping):
+        return "It is a compose file. Give the values of a chart, or write an inventory."
+    parts = {name.partition(".")[0] for name in rows}
+    below = [str(key) for key, part in values.items() if isinstance(part, Mapping) and parts & {str(name) for name in part}]
+    if below:
+        return f"It is of a chart that contains this one: give the part below {below[0]} as a file of its own."
+    return "It may be a file of another chart."
 
 
 def _without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:

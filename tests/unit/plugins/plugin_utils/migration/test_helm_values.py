@@ -400,6 +400,9 @@ def test_null_takes_a_key_away() -> None:
     [
         ("supernode", {"superlink": {"service": {}}}, "it has superlink"),
         ("supernode", {"all": {"hosts": {}}}, "it has all"),
+        ("supernode", {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}, "spec": {}}, "It is a Kubernetes object (Deployment)."),
+        ("superlink", {"services": {"superlink": {"image": "flwr/superlink:1.21.0"}}}, "It is a compose file."),
+        ("supernode", {"flower-client": {"supernode": {"replicas": 3}}}, "give the part below flower-client as a file of its own"),
     ],
 )
 def test_another_file_is_named_and_gives_no_defaults(chart: str, values: dict[str, Any], words: str) -> None:
