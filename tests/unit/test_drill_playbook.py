@@ -143,7 +143,7 @@ def test_what_is_broken_is_undone_and_nothing_is_broken_in_check_mode() -> None:
     ("back", "error", "note"),
     [
         ({"failed": True, "msg": "tried 76 times", "error": ""}, "", "cut off for 75 s; not back after 300 s"),
-        ({"failed": True, "msg": "the hub does not answer", "error": "the hub does not answer"}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
+        ({"failed": True, "msg": "the hub does not answer", "error": "x"}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
         ({"failed": True, "msg": "the lease is lost"}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
         ({"failed": False}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),
         ({}, "drill | Wait for the end of the run: it failed", "cut off for 75 s"),

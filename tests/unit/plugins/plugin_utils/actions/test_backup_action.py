@@ -94,7 +94,8 @@ def test_a_restore_writes_nothing_to_the_audit_trail_before_it_has_restored_that
     noted, spec = [], HubSpec.parse(superlink_spec(namespace="flower"))
     proven = SimpleNamespace(about=SimpleNamespace(file_name="a.tar"), content={"objects": [], "database": {"size": 1}}, outputs=0)
     monkeypatch.setattr(superlink_backup, "given_spec", lambda *_arguments: spec)
-    monkeypatch.setattr(superlink_backup, "apply_objects", lambda *_arguments, **_more: SimpleNamespace(objects=[{"kind": "Namespace", "name": "flower", "change": "created"}]))
+    namespaces = [{"kind": "Namespace", "name": "flower", "change": "created"}]
+    monkeypatch.setattr(superlink_backup, "apply_objects", lambda *_arguments, **_more: SimpleNamespace(objects=namespaces))
     monkeypatch.setattr(superlink_backup.cluster_platform, "known", lambda _hub, platform: platform)
     monkeypatch.setattr(superlink_backup.namespaces, "resolve_ca_namespace", lambda *_arguments: "flower-ca")
     monkeypatch.setattr(superlink_backup.serving, "require", lambda *_arguments, **_more: [])

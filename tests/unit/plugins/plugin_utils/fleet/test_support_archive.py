@@ -9,7 +9,11 @@ import base64
 import json
 import time
 
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.support_archive import Redaction, hidden, secret_texts
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.support_archive import (
+    Redaction,
+    hidden,
+    secret_texts,
+)
 from ansible_collections.federated.flower.tests.unit.rows import each_row
 
 
