@@ -189,7 +189,7 @@ class Ledger:
             item = self._get(name)
             old = self._parse(item, part)
             new = change(old)
-            data = {_KEY: json.dumps(new, sort_keys=True, indent=1)}
+            data = {_KEY: json.dumps(new, sort_keys=True)}
             wanted_item = config_map(self.federation, self.namespace, name, data, application="flower-ledger", component=COMPONENT, labels=labels)
             found = {} if item is None else item["metadata"].get("labels") or {}
             # Records are listed by these labels: without them, a site that is there would have none.
