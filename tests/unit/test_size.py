@@ -18,11 +18,11 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 27_600,
+    "rotation": 27_700,
     "run_schedule": 20_300,
     "superlink": 28_900,
     "superlink_standby": 21_350,
-    "supernode": 26_800,
+    "supernode": 26_850,
     "takeover": 20_850,
 }
 
