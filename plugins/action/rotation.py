@@ -200,7 +200,7 @@ class ActionModule(SiteCheck, SiteDeployment):
     def restart(self, names: Collection[str], files: Sequence[str], mark: str = "") -> dict[str, Report]:
         """Restart SuperNodes that run with older files, site by site, pool by pool, and each only while every SuperNode is online and no run is active.
 
-        What keeps a site from going on is a report with C(trouble).
+        What keeps a site from going on is a report with C(trouble). After a wait for runs that was in vain, no further site is restarted.
         """
         found: dict[str, Report] = {}
         if not names:
@@ -213,10 +213,11 @@ class ActionModule(SiteCheck, SiteDeployment):
             rollout = deploy.Rollout(self, registry, first.hub, sites, backends, self._outcomes, options)
             for name, backend in backends.items():
                 self._outcomes.require_playbook()
-                report: dict[str, Any] = {"changed": False, "site": name, "trouble": "", "renewed": False, "restarted": []}
+                report: dict[str, Any] = {"changed": False, "site": name, "trouble": rollout.wait_error, "renewed": False, "restarted": []}
                 try:
-                    backend.detect_platform()
-                    backend.restart(rollout.restart_of(name, files, mark), report)
+                    if not rollout.wait_error:
+                        backend.detect_platform()
+                        backend.restart(rollout.restart_of(name, files, mark), report)
                 except ClusterError as error:
                     report["trouble"] = error.message.rstrip(".")
                 except DATA_FAULTS as error:

@@ -46,6 +46,7 @@ class SharedNamespace:
     """
 
     name = "site-a"
+    skew: float | None = None
 
     def __init__(self, *pods: Object, objects: Mapping[tuple[str, str], Object] | None = None) -> None:
         self.pods, self.objects = list(pods), dict(objects or {})

@@ -20,9 +20,9 @@ APPLY = 10_000
 ABOVE = {
     "rotation": 27_700,
     "run_schedule": 20_350,
-    "superlink": 28_900,
+    "superlink": 28_950,
     "superlink_standby": 21_400,
-    "supernode": 26_800,
+    "supernode": 26_900,
     "takeover": 20_850,
 }
 

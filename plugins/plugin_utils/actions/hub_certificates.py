@@ -24,7 +24,7 @@ from ..kube.client import Cluster
 from ..manifests import common_objects, network_policies
 from ..marks import proof
 from ..pki import certificates, library
-from ..rotation import authority, clients, internal_secrets, secrets_rotation
+from ..rotation import authority, clients, clocks, internal_secrets, secrets_rotation
 from ..rotation.authority import hand_over
 from ..rotation.certificate_plan import LiveObjects, Plan, Wanted
 from ..rotation.client_store import ClientStore
@@ -70,6 +70,8 @@ class HubCertificates(CertificateAction):
             live = LiveObjects(hub, (wanted.namespace, wanted.ca_namespace))
             own, plan = internal_secrets.plan(wanted, live), self.plan(params, wanted, found, live)
             self.refuse_faults(hub, plan, wanted)
+            if own.secrets:
+                clocks.require_clock(hub)
             outcomes = []
             if plan.members:  # further objects of the release, and what must exist before the rest of it
                 of_set: dict[str, Any] = {"applyset": APPLYSET, "applyset_namespace": wanted.namespace, "prune": False}

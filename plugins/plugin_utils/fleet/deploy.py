@@ -69,7 +69,13 @@ class Rollout:
         host: inventory name of the hub.
         backends: name -> its delivery.
         outcomes: what becomes of them.
+
+    Attributes:
+        wait_error: why the wait for the end of runs failed, after which no further site is restarted; empty while it has not.
     """
+
+    wait_error = ""
+    _begun: float | None = None  # when the wait before ClientApps are replaced began, for all sites
 
     def __init__(
         self, run: RecordedRun, hub: Registry, host: str, sites: Mapping[str, Site], backends: Mapping[str, SiteBackend], outcomes: Outcomes, options: Options
@@ -84,8 +90,10 @@ class Rollout:
         good = self.outcomes.good()
         # With new keys site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would block the others.
         for chosen in [[name] for name in good] if KEYS in self.options.renew else [good]:
-            if chosen:
+            if chosen and not self.wait_error:
                 self._deploy(chosen)
+            elif self.wait_error:
+                self.outcomes.fail(chosen[0], self.wait_error)
 
     def detect_platforms(self) -> None:
         """Find out what each site leaves to its platform."""
@@ -249,14 +257,15 @@ class Rollout:
     def wait_no_run(self, site: Site) -> None:
         """Wait until no run is active, before ClientApps in their own pods are replaced.
 
-        One site at a time asks: each question starts a process beside the SuperLink.
+        One site at a time asks: each question starts a process beside the SuperLink. All of them wait for the same runs, so the time counts from the
+        first question.
         """
         if not site.spec.has_separate_clientapps or site.spec.clientapp_force:
             return
-        begun = time.monotonic()
         with self._waiting, self.run.connect(site.hub) as hub:
+            self._begun = time.monotonic() if self._begun is None else self._begun
             cli = FlowerCLI(hub, site.hub_namespace)
-            restart_conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _OVERRIDES, begun)
+            restart_conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _OVERRIDES, self._begun)
 
     def _restart(self, name: str, files: Sequence[str], *, online: bool = True) -> None:
         """Restart what runs with older files; C(online): wait until it is online again, pool by pool."""
@@ -295,7 +304,11 @@ class Rollout:
         if away:
             absent = "; ".join(f"{site}: {words}" for site, words in away.items())
             raise ClusterError(f"SuperNodes are restarted one site after the other, while all others are online; {absent}.")
-        restart_conditions.wait_no_run(cli, self.options.wait, self.run.say)
+        try:
+            restart_conditions.wait_no_run(cli, self.options.wait, self.run.say)
+        except ClusterError as error:  # the same run keeps all other sites from their restart
+            self.wait_error = f"it was not reached, because the restart of a site before it failed: {error.message.rstrip('.')}"
+            raise
 
     def _await_online(self, name: str, pool: str) -> None:
         found = self.hub.ledger.read_sites()[0]

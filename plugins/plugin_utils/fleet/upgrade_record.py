@@ -12,6 +12,9 @@ The clusters say what runs; the record has what they no longer show. When a cont
   C(waves)    lists of sites, for people.
   C(hub)      C(was) (see C(flower_versions)) and C(state): C(WAITING), C(BEGUN) or C(DONE).
   C(sites)    site -> the same with C(why), where it was rolled back (C(BACK)).
+
+It is stored with C(versions), a list of what ran at sites, and C(was) of a site is the number of its entry: written at each site, as earlier releases did,
+1000 sites would not fit into a ConfigMap.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ NAME = UPGRADE_CONFIG
 WAITING, BEGUN, DONE, BACK = "waiting", "begun", "done", "rolled back"
 WAIVED = "waived"  # instead of a backup
 _KEY = "upgrade.json"
+_WHY = 500  # characters
 
 Record = dict[str, Any]
 
@@ -144,7 +148,7 @@ class Store:
             new = to(old)
             if new == old:
                 return new
-            data = {_KEY: json.dumps(new, sort_keys=True, indent=1)}
+            data = {_KEY: _stored(new)}
             if item is None:
                 item = config_map(self.federation, self.namespace, NAME, data, application=NAME, component="upgrade")
             write(self.cluster, {**item, "data": data})
@@ -173,4 +177,18 @@ class Store:
         )
         with foreign_data.expect_shape(ClusterError(text)):
             found = foreign_data.read_json(item["data"][_KEY])
-            return {**found, **{name: found[name] for name in ("target", "started", "hub", "sites")}}
+            versions = found.pop("versions", [])
+            sites = {
+                name: {**site, "was": versions[site["was"]]} if isinstance(site.get("was"), int) else site for name, site in found["sites"].items()
+            }
+            return {**found, **{name: found[name] for name in ("target", "started", "hub")}, "sites": sites}
+
+
+def _stored(record: Record) -> str:
+    """The text of a record."""
+    numbers: dict[str, int] = {}
+    sites = {}
+    for name, site in record["sites"].items():
+        why = {"why": foreign_data.cleaned(site["why"], _WHY)} if "why" in site else {}
+        sites[name] = {**site, **why, "was": numbers.setdefault(json.dumps(site["was"], sort_keys=True), len(numbers))}
+    return json.dumps({**record, "sites": sites, "versions": list(map(json.loads, numbers))}, sort_keys=True)

@@ -76,10 +76,11 @@ _LEAST = 0.1  # seconds that an attempt has at least
 _IDLE = 60.0  # seconds; firewalls and load balancers forget a connection that was idle for longer, some without closing it
 _ATTEMPTS = 3  # at an API server that has not answered yet
 _BACKOFF = (0.3, 1.0, 2.0, 4.0)  # seconds before the second attempt, the third …; the last one before each further one
-_RESTARTING = (429, 502, 503, 504)  # of an API server that starts or has too much to do, or of what is before it
+_RESTARTING = (502, 503, 504)  # of an API server that starts or has too much to do, or of what is before it
+_REFUSED = 429  # nothing was carried out
 _SWITCHED = 101
 _NO_LEADER = 500  # what etcd answers during an election comes as this one
-_RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
+_REVIEWS = ("/apis/authentication.k8s.io/", "/apis/authorization.k8s.io/")  # a POST there asks a question
 _ANONYMOUS = "system:anonymous"  # what API servers call a client without credentials
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile("[\x7f-\uffff]")
@@ -206,10 +207,10 @@ class Cluster:
     ) -> dict[str, Any]:
         """Send one request; return the JSON answer, which may take about C(most) bytes of memory.
 
-        Connection errors, 429, 502, 503 and 504 are retried for GET and for server-side apply, which may be repeated without
-        harm, and 500 for GET; each attempt has C(timeout) seconds. Any method is retried while nothing has been sent (no connection). An API
-        server that has answered before is tried again as long as there is time, since it may restart; any other one three
-        times. A 401 renews the credentials once if they come from an exec plugin, a token file or an auth provider.
+        Connection errors, 502, 503 and 504 are retried for GET, for reviews of rights and for server-side apply, which may be repeated without harm, and
+        500 for GET; each attempt has C(timeout) seconds. Any method is retried while nothing has been sent (no connection), and after 429. An API server
+        that has answered before is tried again as long as there is time, since it may restart; any other one three times. A Retry-After is obeyed if
+        there is time for it. A 401 renews the credentials once if they come from an exec plugin, a token file or an auth provider.
 
         Raises C(Unreachable), C(Unauthorized) or an C(ApiError).
         """
@@ -230,7 +231,8 @@ class Cluster:
         if query:
             url += "?" + urlencode(query, doseq=True)
         data = None if body is None else encoded(body)
-        repeatable = method == "GET" or (method == "PATCH" and content_type == APPLY_PATCH)
+        asks = method == "POST" and path.startswith(_REVIEWS)
+        repeatable = method == "GET" or asks or (method == "PATCH" and content_type == APPLY_PATCH)
         deadline = time.monotonic() + self.retry_seconds
         renewed = not self._access.renewable
         attempt = 0
@@ -278,7 +280,7 @@ class Cluster:
                 self._answered = True
                 return response, answer
             if (
-                ((status in _RESTARTING and repeatable) or (status == _NO_LEADER and method == "GET"))
+                (status == _REFUSED or (status in _RESTARTING and repeatable) or (status == _NO_LEADER and method == "GET"))
                 and self._pauses(attempt, deadline, response.headers.get("Retry-After"))
             ):
                 continue
@@ -305,7 +307,7 @@ class Cluster:
         pause = _BACKOFF[min(attempt, len(_BACKOFF)) - 1]
         with contextlib.suppress(ValueError):  # it may be no number
             pause = max(pause, float(retry_after or 0))
-        if pause > _RETRY_AFTER_MAX or time.monotonic() + pause >= deadline:
+        if time.monotonic() + pause >= deadline:
             return False
         time.sleep(pause)
         return True

@@ -29,7 +29,7 @@ from ..state.audit_notes import of_objects
 from ..state.ledger import Ledger
 from ..state.partition_numbers import Book
 from ..state.records import Record
-from . import clients
+from . import clients, clocks
 
 # How long dead keys of sites that left are kept.
 _REMEMBERED = datetime.timedelta(days=180)
@@ -70,10 +70,10 @@ class ClientStore:
             ) from error
 
     def authority(self, settings: clients.Settings) -> certificates.Issued:
-        """The CA with its key.
+        """The CA with its key, to sign with it now.
 
         Raises:
-            ClusterError: it is not there.
+            ClusterError: it is not there; or the clock of the control node is ahead.
         """
         ca = clients.client_ca_of(self.cluster.get("v1", "Secret", clients.CA, settings.ca_namespace))
         if ca is None:
@@ -82,6 +82,7 @@ class ClientStore:
                 "not exist. Restore it from a backup, or run federated.flower.site for the whole fleet: it creates a new one, and all "
                 "sites get new certificates."
             )
+        clocks.require_clock(self.cluster)
         return ca
 
     def publish(
@@ -114,7 +115,7 @@ class ClientStore:
             except ValueError as error:
                 raise ClusterError(f"{what}: {error}.") from error
             if wanted["data"]["crl.pem"] != ((live or {}).get("data") or {}).get("crl.pem"):
-                self._check_clock(what)
+                clocks.require_clock(self.cluster)
             differs = live is None or not _same(live, wanted)
             if differs:
                 self._put(live, wanted)
@@ -123,15 +124,6 @@ class ClientStore:
             return differs
 
         return retry_on_conflict(what, attempt)
-
-    def _check_clock(self, what: str) -> None:
-        """Refuse to sign a revocation list that begins in the hub's future: its gateway would refuse every site until then."""
-        ahead = -(self.cluster.skew or 0)
-        if ahead > certificates.BACKDATE.total_seconds():
-            raise ClusterError(
-                f"{what}: the clock of the control node is {ahead:.0f} s ahead of that of {self.cluster.name}, so the gateway would refuse all sites "
-                "by a new list of revoked certificates until its clock shows the same. Correct the clock, then run again."
-            )
 
     def _known(self, live: dict[str, Any] | None, admitted: Collection[str]) -> clients.Known:
         """The ledger's content, with entries that it lost and the gateway's files still have."""

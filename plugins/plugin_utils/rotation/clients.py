@@ -25,6 +25,7 @@ from ..pki import chain, keypairs
 from ..state import access_records, partition_numbers
 from ..state.ledger import NOTE
 from ..state.records import Record
+from . import clocks
 
 CONFIG = CLIENTS_CONFIG  # the ConfigMap
 CA = CLIENT_CA_SECRET
@@ -234,6 +235,7 @@ def certify(
     new_key = False
     if client:
         reason = pki.client_reissue_reason(client["certificate"], ca_certificate, request, site, settings.federation)
+        reason = reason or clocks.not_valid_yet(client["certificate"])
         if reason is None and client["serial"] in {entry["serial"] for entry in record.get("revoked", [])}:
             reason = "it was revoked"
         if reason is None:

@@ -32,7 +32,7 @@ from ..flower import in_pod
 from ..kube.client import Cluster
 from ..pki import certificates, chain
 from ..programs import gateway_program
-from . import machine
+from . import clocks, machine
 from .ca_state import State
 from .certificate_plan import SUBJECT, entries_of
 
@@ -92,7 +92,7 @@ def leaf_facts(found: Mapping[str, str], state: State | None, names: Sequence[st
         issuer = machine.BY_CURRENT
     elif state.authority.next and chain.signed_by(certificate, state.authority.next.certificate):
         issuer = machine.BY_NEXT
-    good = not has_expired(facts, now) and set(names) <= set(facts["names"])
+    good = not (has_expired(facts, now) or clocks.not_valid_yet(certificate, now)) and set(names) <= set(facts["names"])
     return machine.Leaf(facts["serial"], issuer, good, served)
 
 

@@ -25,7 +25,7 @@ from ..marks import proof
 from ..pki import certificates, chain
 from ..state.audit_notes import of_objects
 from . import ca_state as ca
-from . import gateway_certificates, machine
+from . import clocks, gateway_certificates, machine
 from .authority import DAMAGED, trust_bundle
 from .ca_state import State
 from .gateway_certificates import Gateway
@@ -150,6 +150,7 @@ class Hub:
             if step.name in changes:
                 self._change_ca(changes[step.name])
             elif step.name == machine.BEGIN:
+                clocks.require_clock(self.cluster)
                 new = certificates.make_ca(certificates.ca_name(self.settings.federation, "federation CA"), self.settings.ca_lifetime)
                 self._change_ca(lambda state: ca.begin(state, new, now), certificates=[issued_facts(CA_SECRET, new.certificate)])
             elif step.name == machine.PUBLISH:  # for sites that join
@@ -196,13 +197,19 @@ class Hub:
         self._write_leaf(self.gateway.secret(), gateway_certificates.issue(signer, names, self.settings.lifetime))
 
     def _signer(self) -> tuple[certificates.Issued, list[str]]:
-        """Who signs, and the names of the gateway's next certificate."""
+        """Who signs, and the names of the gateway's next certificate.
+
+        Raises:
+            ClusterError: the clock of the control node is ahead.
+        """
         signer = self.settings.handed_in
         ours = signer.certificate if signer else ""
         if not signer:
             state = self.ca()[1]
             signer, ours = state.authority.current, state.bundle
-        return signer, gateway_certificates.names_to_issue(self.secret(self.gateway.secret()), ours, self.publication()["data"])
+        names = gateway_certificates.names_to_issue(self.secret(self.gateway.secret()), ours, self.publication()["data"])
+        clocks.require_clock(self.cluster)
+        return signer, names
 
     def _write_leaf(self, name: str, data: Mapping[str, str]) -> None:
         wanted = secret(self.settings.federation, self.settings.namespace, name, data, application="superlink")

@@ -60,7 +60,7 @@ class Leaf:
     Attributes:
         serial: of the certificate in its Secret, hex; empty when there is none.
         issuer: C(BY_CURRENT), C(BY_NEXT) or C(BY_OTHER).
-        valid: whether it may be served: not expired, with all names.
+        valid: whether it may be served: valid by now, with all names.
         served: serial that the gateway serves; empty when it could not be read.
     """
 

@@ -21,7 +21,7 @@ from ..flower.cli import FlowerCLI
 from ..rights import ask
 from ..rights.need import ROTATE
 from ..state.ledger import Ledger, LedgerError
-from . import gateway_certificates, machine, restart_conditions, site_proof, targets
+from . import clocks, gateway_certificates, machine, restart_conditions, site_proof, targets
 from .ca_state import IDLE, State
 from .hub_steps import Hub, RotationError
 from .secrets_rotation import SecretsRotation
@@ -140,6 +140,7 @@ class Rotation:
         Raises:
             ClusterError: it cannot continue; the text has the fault and the remedy. The next run completes it.
         """
+        clocks.require_clock(self.hub.cluster)  # before sites get new keys, whose certificates could not be signed
         self.sites, self._todo = sites, todo
         self._parts = list(dict.fromkeys(targets.TARGETS[kind].part for kind in todo))
         self._before: dict[str, Report] = {}

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..base.object_names import BUILTIN, CERT_MANAGER, EXISTING, GATEWAY_SECRET
 from ..pki import certificates, chain
-from . import machine
+from . import clocks, machine
 from .authority import is_trusted
 from .ca_state import IDLE, State
 
@@ -177,7 +177,7 @@ class LeafTarget(Target):
             certificate = inputs.leaf.get("tls.crt", "")
             reason = chain.unusable(certificate, inputs.leaf.get("tls.key", "")) or certificates.reissue_reason(
                 certificate, ca.certificate, inputs.names, inputs.now, inputs.renew_before
-            )
+            ) or clocks.not_valid_yet(certificate, inputs.now)
         elif inputs.has_own_leaf:
             # A site that is down holds up the rotation of the CA, perhaps for longer than this certificate is valid.
             reason = certificates.aged(inputs.leaf["tls.crt"], inputs.now, inputs.renew_before)
@@ -230,7 +230,11 @@ class ClientTarget(Target):
     def due(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
         issued = {site: (record.get("client") or {}).get("certificate") for site, record in sorted(inputs.records.items())}
-        reasons = {site: certificates.aged(certificate, inputs.now) for site, certificate in issued.items() if certificate}
+        reasons = {
+            site: certificates.aged(certificate, inputs.now) or clocks.not_valid_yet(certificate, inputs.now)
+            for site, certificate in issued.items()
+            if certificate
+        }
         return "; ".join(f"{site}: {reason}" for site, reason in reasons.items() if reason) or None
 
 

@@ -26,7 +26,7 @@ from ..manifests import site_jobs
 from ..marks import owners, proof
 from ..pki import keypairs
 from ..pki.unknown_kinds import explained
-from ..rotation import secrets_rotation, site_proof
+from ..rotation import clocks, secrets_rotation, site_proof
 from ..site_keys import job, keys, site_keygen
 from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
 from ..state.audit_notes import of_objects
@@ -188,7 +188,11 @@ class AtController:
         self.run, self.site, self.cluster = run, site, cluster
 
     def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeyResult]:
-        """Create what is missing."""
+        """Create what is missing.
+
+        Raises:
+            ClusterError: among others, a certificate is missing, and the clock of the control node is ahead of that of the site.
+        """
         spec, check = self.site.spec, self.run.check
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
         listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
@@ -209,6 +213,8 @@ class AtController:
         plan.secrets += login
         plan.reasons += [f"{PROXY_SECRET}: the credentials for the HTTP proxy changed" for _one in login]
         space = []
+        if any(item["metadata"]["name"] == keys.LOCAL_TLS for item in plan.secrets):
+            clocks.require_clock(self.cluster)
         if plan.secrets:
             refuse_others(self.cluster, self.site)
             space = namespace_inspection.missing_namespace(self.cluster, spec)

@@ -24,7 +24,8 @@ Object = dict[str, Any]
 
 _POLL = 1.0  # seconds between two reads of a lease that someone else holds
 _SAY = 30.0  # seconds after which it is said again that it is waited for
-_TIMEOUT = 5.0  # seconds for a request of the thread: several fit into the time that a lease lasts
+_TIMEOUT = 5.0  # seconds for a request of the thread, or longer if the connection has more (flower_api_timeout)
+_LONGEST = (record.SECONDS - record.RENEW) / 5  # at most: a renewal is a read and a write, and one that failed leaves time for another
 _ABANDONED = 120.0  # seconds for which it is renewed after the end of the playbook: three minutes later it has ended
 _AGAIN = 2.0  # seconds until the next attempt after a renewal that failed
 _TERMINATING = "NamespaceTerminating"  # a namespace that is being deleted accepts no new objects (apiserver, NamespaceLifecycle)
@@ -160,7 +161,7 @@ class Lease:
         Args:
             is_abandoned: whether the playbook was killed. What its fork still does keeps the lease for a while only, since it may hang.
         """
-        self.cluster.timeout = self.cluster.retry_seconds = _TIMEOUT
+        self.cluster.timeout = self.cluster.retry_seconds = min(max(self.cluster.timeout, _TIMEOUT), _LONGEST)
         ended = threading.Event()
         thread = threading.Thread(target=self._keep, args=(ended, is_abandoned), daemon=True)
         thread.start()

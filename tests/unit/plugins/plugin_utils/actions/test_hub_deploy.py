@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import hub_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
@@ -108,3 +109,20 @@ def test_secrets_are_recorded_where_the_rest_cannot_be_applied(applied: Any, mon
     with pytest.raises(ClusterError, match="no room"):
         action.execute(of("present"), {})
     assert any("superlink-tls" in str(one) for one in action.noted)
+
+
+def test_the_hub_gets_no_ca_that_its_clock_takes_for_one_of_the_future(monkeypatch: pytest.MonkeyPatch, parsed_hub: Any) -> None:
+    """A new CA of the sites' client certificates: the gateway would refuse every site by it."""
+    plan, nothing = SimpleNamespace(members=[], pending=""), lambda *_given: None
+    hub = SimpleNamespace(name="hub", skew=-3600.0)
+    stand_ins: dict[str, Any] = {
+        "check": False, "connect": lambda _action: nullcontext(hub), "check_denials": nothing, "address": lambda *_given: "hub.example:9092",
+        "wanted": lambda *_given: SimpleNamespace(namespace="flower", ca_namespace="flower-ca"), "plan": lambda *_given: plan, "refuse_faults": nothing,
+    }  # fmt: skip
+    action = object.__new__(type("Issuing", (superlink.ActionModule,), stand_ins))
+    monkeypatch.setattr(hub_certificates.namespaces, "resolve_ca_namespace", lambda *_given: "flower-ca")
+    monkeypatch.setattr(hub_certificates, "LiveObjects", lambda *_given: None)
+    monkeypatch.setattr(hub_certificates.internal_secrets, "plan", lambda *_given: SimpleNamespace(secrets=[{"kind": "Secret"}]))
+    monkeypatch.setattr(hub_certificates, "apply_objects", lambda *_given, **_more: pytest.fail("it was written"))
+    with pytest.raises(ClusterError, match="the clock of the control node is 60 minutes ahead of that of hub, so nothing is signed"):
+        action.issue_missing(parsed_hub(), SETTINGS)

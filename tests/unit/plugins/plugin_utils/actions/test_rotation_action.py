@@ -112,13 +112,33 @@ def test_what_keeps_a_site_from_restarting_is_a_report(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         rotation.deploy,
         "Rollout",
-        lambda *_given: SimpleNamespace(restart_of=lambda _name, _files, mark: SimpleNamespace(mark=mark)),
+        lambda *_given: SimpleNamespace(wait_error="", restart_of=lambda _name, _files, mark: SimpleNamespace(mark=mark)),
     )
     monkeypatch.setattr(action, "connect", lambda _host: Connected(), raising=False)
     found = action.restart(["site-a", "site-b"], ["superexec"], "mark")
     assert not failures and found["site-a"]["renewed"] and found["site-b"]["trouble"] == DOWN
     assert action._outcomes["site-a"].msg == "1 SuperNodes restarted" and action._outcomes["site-b"].msg == DOWN
     assert {way.site.seconds for way in ways.values()} == {7} and {site.seconds for site in action._sites.values()} == {300}
+
+
+def test_after_a_wait_for_runs_that_was_in_vain_no_further_site_is_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them would wait for as long again, for the same run."""
+    action, ways, _failures = acting(monkeypatch, "")
+    rollout = SimpleNamespace(wait_error="", restart_of=lambda name, _files, _mark: name)
+
+    def wait(_wanted: Any, _result: Any) -> None:
+        assert not rollout.wait_error
+        rollout.wait_error = "not reached"
+        raise ClusterError("a run is active.")
+
+    for way in ways.values():
+        monkeypatch.setattr(way, "restart", wait)
+    monkeypatch.setattr(rotation, "Registry", lambda *_given: None)
+    monkeypatch.setattr(rotation.deploy, "Rollout", lambda *_given: rollout)
+    monkeypatch.setattr(action, "connect", lambda _host: Connected(), raising=False)
+    found = action.restart(["site-a", "site-b"], ["trust"])
+    assert {name: report["trouble"] for name, report in found.items()} == {"site-a": "a run is active", "site-b": "not reached"}
+    assert not found["site-b"]["changed"] and not found["site-b"]["renewed"] and action._outcomes["site-b"].msg == "not reached"
 
 
 class Connected:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -78,3 +79,30 @@ def test_new_keys_restart_every_supernode_anyway(rollout):
     found = rollout({"a": KeyResult(due=["supernode-superexec"])}, renew=(deploy.KEYS,))
     found._deploy(["a"])
     assert found.backends["a"].done == ["apply", ["key"], "online"]
+
+
+def test_after_a_wait_for_runs_that_was_in_vain_no_further_site_gets_new_keys(rollout, monkeypatch):
+    """Each of them would wait for as long again, for the same run, and the lease is held meanwhile."""
+    waits = []
+
+    def wait_no_run(_cli, seconds, _say):
+        waits.append(seconds)
+        raise ClusterError(f"{BUSY}.")
+
+    found = rollout({name: KeyResult() for name in "abc"}, renew=(deploy.KEYS,))
+    hub = SimpleNamespace(ledger=SimpleNamespace(read_sites=lambda: ({}, {}), read_book=lambda: {}), hub=None, namespace="flower")
+    monkeypatch.setattr(found, "hub", hub)
+    monkeypatch.setattr(found.run, "say", print, raising=False)
+    monkeypatch.setattr(found, "detect_platforms", lambda: None)
+    monkeypatch.setattr(deploy, "FlowerCLI", lambda *_given: SimpleNamespace(nodes=lambda: {}))
+    monkeypatch.setattr(deploy.restart_conditions, "wait_no_run", wait_no_run)
+    for way in found.backends.values():
+        monkeypatch.setattr(way, "restart", lambda wanted, _result: wanted.gate())
+    asked = []
+    keys = found._keys
+    monkeypatch.setattr(found, "_keys", lambda chosen: asked.extend(chosen) or {name: keys(chosen)[name] for name in chosen})
+    found.deploy()
+    assert (asked, waits) == (["a"], [3600])
+    assert found.outcomes["a"].msg == f"a: {BUSY}."
+    late = f"it was not reached, because the restart of a site before it failed: {BUSY}"
+    assert [found.outcomes[name].msg for name in "bc"] == [f"b: {late}", f"c: {late}"] and found.outcomes.good() == []

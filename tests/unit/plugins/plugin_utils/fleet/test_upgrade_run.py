@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import flower_versions, upgrade_record
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.upgrade_run import Hub, UpgradeRun
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.clients import FULL
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.fleet.test_flower_versions import (
     NEW,
     OLD,
@@ -161,3 +164,64 @@ def test_check_mode_remembers_what_it_would_write() -> None:
     assert store.change(lambda old: {**old, "hub": {"state": "waiting"}}) == {"hub": {"state": "waiting"}}
     assert store.change(lambda old: upgrade_record.with_hub(old, state="begun")) == store.read() == {"hub": {"state": "begun"}}
     assert not store.delete()
+
+
+class Stored:
+    """A hub with the ConfigMap."""
+
+    name = "hub"
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+
+    def get(self, *_place: Any) -> dict[str, Any] | None:
+        metadata = {"name": upgrade_record.NAME, "namespace": "flower", "resourceVersion": "1", "labels": {"app.kubernetes.io/managed-by": "federated.flower"}}
+        return {"metadata": metadata, "data": {"upgrade.json": self.text}} if self.text else None
+
+    def create(self, item: Any) -> None:
+        self.text = item["data"]["upgrade.json"]
+
+    replace = create
+
+
+def pinned(version: str) -> dict[str, Any]:
+    """What runs at a site with two pools, from a mirror, by digests."""
+    found = what(version, "registry.hospital.example/federated", ("cpu", "gpu"))
+    for one in found["workloads"]:
+        one["images"] = {name: f"{image.rpartition(':')[0]}@sha256:{'a' * 64}" for name, image in one["images"].items()}
+    return found
+
+
+def test_the_record_of_a_thousand_sites_fits_into_a_config_map() -> None:
+    live, want = pinned("1.40.0"), pinned("1.41.0")
+    sites = {f"site-{number:04}-hospital": (live, want) for number in range(1000)}
+    new = upgrade_record.begin({}, "now", [list(sites)], (live, want), sites, hub_begun=False)
+    hub = Stored()
+    store = upgrade_record.Store(hub, "flower", "demo")  # type: ignore[arg-type]
+    assert store.change(lambda _old: new) == store.read() == new
+    assert len(hub.text) < FULL / 8
+    states = {name: {"state": "begun", "why": f"{name}: {'x' * 9000}"} for name in sites}
+    store.change(lambda old: upgrade_record.with_sites(old, states))
+    assert len(hub.text) < FULL * 3 / 4, "also if all of them fail, with long reasons"
+    found = store.read()["sites"]["site-0007-hospital"]
+    assert found["was"] == live and found["state"] == "begun" and found["why"].startswith("site-0007-hospital: xxx") and len(found["why"]) == 500
+
+
+def test_an_upgrade_that_an_earlier_release_began_is_continued() -> None:
+    """It wrote at each site what ran there."""
+    before = begin({})
+    before["sites"]["a"]["state"] = "begun"
+    hub = Stored(json.dumps(before, sort_keys=True, indent=1))
+    store = upgrade_record.Store(hub, "flower", "demo")  # type: ignore[arg-type]
+    assert store.read() == before and store.change(lambda old: old) == before
+    after = store.change(lambda old: upgrade_record.with_sites(old, {"b": {"state": "done"}}))
+    assert after == store.read() and after["sites"] == {"a": {"was": OLD, "state": "begun"}, "b": {"was": OLD, "state": "done"}}
+
+
+def test_a_record_that_someone_has_changed_is_named() -> None:
+    hub = Stored()
+    store = upgrade_record.Store(hub, "flower", "demo")  # type: ignore[arg-type]
+    store.change(lambda _old: begin({}))
+    hub.text = json.dumps({**json.loads(hub.text), "versions": []})
+    with pytest.raises(ClusterError, match="ConfigMap flower/flower-upgrade on hub cannot be read.*Restore it, or delete it"):
+        store.read()

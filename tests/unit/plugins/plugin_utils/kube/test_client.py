@@ -23,6 +23,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
     NotFound,
     NotServed,
     Unauthorized,
+    Unavailable,
+    Unreachable,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import Access
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, encoded
@@ -137,6 +139,88 @@ def test_an_idle_connection_is_not_used_again(
     cluster.request("GET", "/version")
     assert len(connected) == 2
     cluster.close()
+
+
+class Busy:
+    """An API server that gives some answers (status, Retry-After; 0 closes the connection), then 200."""
+
+    def __init__(self, *answers: tuple[int, str]) -> None:
+        self.answers, self.asked = list(answers), list[str]()
+        served = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                served.asked.append(self.command)
+                status, retry_after = served.answers.pop(0) if served.answers else (200, "")
+                if not status:
+                    self.close_connection = True
+                    return
+                self.send_response(status)
+                for name, value in (("Retry-After", retry_after), ("Content-Length", "2")):
+                    if value:
+                        self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+
+            def log_message(self, format: str, *args: object) -> None:
+                del format, args
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def __enter__(self) -> Busy:
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that were waited for, without doing so."""
+    found: list[float] = []
+    monkeypatch.setattr(client.time, "sleep", found.append)
+    return found
+
+
+CONFIG_MAPS, REVIEWS = "/api/v1/namespaces/flower/configmaps", "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+
+@each_row("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
+def test_what_an_api_server_has_refused_to_carry_out_is_sent_again(pauses: list[float], method: str) -> None:
+    """Its limits apply to writes, too (API Priority and Fairness); it says when to come back."""
+    with Busy((429, "1"), (429, "32")) as server, client.Cluster(Access("hub", server.url), timeout=90) as cluster:
+        cluster.request(method, CONFIG_MAPS, body={})
+        assert server.asked == [method] * 3 and pauses[-2:] == [1, 32]
+
+
+@each_row("retry_after", ["91", "1e400", "nan"])
+def test_no_api_server_makes_others_wait_for_longer_than_they_would(pauses: list[float], retry_after: str) -> None:
+    with Busy(*[(429, retry_after)] * 9) as server, client.Cluster(Access("site", server.url), timeout=90) as cluster:
+        with pytest.raises(ApiError):
+            cluster.request("GET", CONFIG_MAPS)
+        assert sum(pauses) < 90 and len(server.asked) <= 3
+
+
+@each_row("answer", [0, 503])
+def test_a_question_is_asked_again_and_no_other_post(pauses: list[float], answer: int) -> None:
+    """An answer that was lost: something may have been created. Who asks for rights has created nothing."""
+    with Busy((answer, "")) as server, client.Cluster(Access("hub", server.url)) as cluster:
+        cluster.request("POST", REVIEWS, body={})
+        assert server.asked == ["POST", "POST"]
+        server.answers.append((answer, ""))
+        with pytest.raises((Unreachable, Unavailable)) as lost:
+            cluster.request("POST", CONFIG_MAPS, body={})
+        assert lost.value.unsure and len(server.asked) == 3
 
 
 API = "skupper.io/v2alpha1"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.client_store import ClientStore
@@ -22,6 +23,7 @@ DAY = datetime.timedelta(days=1)
 CA = certificates.make_ca("client CA", 3650 * DAY)
 SETTINGS = clients.Settings("demo", "flower", "flower-ca", 90)
 NOW = datetime.datetime.now(datetime.timezone.utc)
+AHEAD = r"the clock of the control node is 10 minutes ahead of that of hub, so nothing is signed: .*\(NTP\), then run again"
 REVOKED = {"revoked": [{"serial": "5a", "since": (NOW + DAY).isoformat(), "until": (NOW + 9 * DAY).isoformat()}]}
 
 
@@ -41,7 +43,20 @@ def test_a_list_that_is_valid_at_the_hub_is_signed(skew: float | None) -> None:
 
 
 def test_none_is_signed_that_the_hub_takes_for_one_of_the_future() -> None:
-    with pytest.raises(ClusterError, match="the clock of the control node is 600 s ahead of that of hub, so the gateway would refuse all sites"):
+    with pytest.raises(ClusterError, match=AHEAD):
         publish(-600.0, REVOKED)
     denial = access_records.deny(records.empty_record("site-a"), "stolen keys", NOW.isoformat())
     assert publish(-600.0, denial), "a denial needs no list"
+
+
+@each_row(("skew", "signs"), [(None, True), (-290.0, True), (4000.0, True), (-600.0, False)])
+def test_the_ca_signs_nothing_that_the_hub_takes_for_one_of_the_future(skew: float | None, signs: bool) -> None:
+    """Neither certificates of sites, which the gateway would refuse, nor the list."""
+    live = secret("demo", "flower-ca", clients.CA, {"tls.crt": CA.certificate, "tls.key": CA.key}, application="superlink")
+    cluster: Any = SimpleNamespace(name="hub", skew=skew, get=lambda *_which: live)
+    store = ClientStore(cluster, "flower", SimpleNamespace(), note=lambda **_facts: None)  # type: ignore[arg-type]
+    if signs:
+        assert store.authority(SETTINGS) == CA
+        return
+    with pytest.raises(ClusterError, match=AHEAD):
+        store.authority(SETTINGS)

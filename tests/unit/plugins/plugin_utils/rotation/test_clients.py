@@ -98,6 +98,17 @@ def test_a_good_certificate_stays():
     assert certify(record, request(key)) == (record, None)
 
 
+def test_a_certificate_that_a_clock_signed_which_was_ahead_is_replaced():
+    """Its gateway would refuse the site until the certificate begins."""
+    key = keypairs.make_client_key()
+    record = certified(key=key)
+    late = certificates.sign_client_request(CA, request(key), "site-a", "demo", 90 * DAY, datetime.datetime.now(datetime.timezone.utc) + DAY)
+    record["client"]["certificate"] = late
+    new, reason = certify(record, request(key))
+    assert reason is not None and reason.startswith("it is not valid before") and new["client"]["certificate"] != late
+    assert certify(new, request(key)) == (new, None)
+
+
 @each_row(("days", "reason"), [(10, None), (50, "more than half"), (91, "it expired on")])
 def test_a_certificate_is_renewed_from_the_middle_of_its_lifetime_on(days, reason):
     key = keypairs.make_client_key()

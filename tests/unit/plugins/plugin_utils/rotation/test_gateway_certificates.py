@@ -67,6 +67,7 @@ def test_what_the_machine_has_to_know():
     )
     assert gateway_certificates.leaf_facts(own, STATE, ["other.example"], "", NOW).valid is False
     assert gateway_certificates.leaf_facts(own, STATE, ["hub.example"], "", NOW + 2 * DAY).valid is False
+    assert gateway_certificates.leaf_facts(own, STATE, ["hub.example"], "", NOW - DAY).valid is False, "signed by a clock that was ahead"
     assert (
         gateway_certificates.leaf_facts(gateway_certificates.issue(NEW, ["h"], DAY), ADDING, ["h"], "", NOW).issuer
         == machine.BY_NEXT

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.action.rotation import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
+    GATEWAY_NEXT_SECRET,
+    GATEWAY_NEXT_VOLUME,
+    GATEWAY_VOLUME,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import secrets_rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import (
+    ca_state,
+    hub_steps,
+    machine,
+    secrets_rotation,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import (
     Hub,
     RotationError,
     Settings,
     issued_facts,
 )
+from ansible_collections.federated.flower.tests.unit.rows import each_row
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 DAY = datetime.timedelta(days=1)
@@ -88,6 +101,52 @@ def test_a_ca_from_variables_that_cannot_sign_is_named() -> None:
     with pytest.raises(ClusterError, match="superlink_ca_key belongs to another certificate than CN=a CA"):
         settings_with(CA.certificate, ended.key)
     assert settings_with(ended.certificate, ended.key, "existing").handed_in is None, "it is not used there"
+
+
+NOW = datetime.datetime.now(datetime.timezone.utc)
+NEXT = ca_state.begin(ca_state.State(Authority(CA)), certificates.make_ca("the next CA", DAY), NOW)
+PUBLISHED = {"metadata": {}, "data": {"server_name": "hub.example", "address": "hub.example:9092", "ca.crt": CA.certificate}}
+VOLUMES = [{"name": name, "secret": {"secretName": name}} for name in (GATEWAY_VOLUME, GATEWAY_NEXT_VOLUME)]
+
+
+def signing_hub(monkeypatch: pytest.MonkeyPatch, skew: float, state: ca_state.State) -> tuple[Hub, list[str]]:
+    """A hub whose clock is so many seconds ahead of the control node's; and what is written to it."""
+    written: list[str] = []
+
+    def apply(_cluster: Any, objects: Any) -> Any:
+        written.extend(one["metadata"]["name"] for one in objects)
+        return SimpleNamespace(objects=[])
+
+    live = secret(FEDERATION, "shared-ca", "flower-ca", state.authority.entries(), application="superlink", annotations=state.notes())
+    workload = {"spec": {"template": {"spec": {"volumes": VOLUMES}}}}
+    objects = {
+        ("Secret", "flower-ca"): live,
+        ("ConfigMap", "flower-federation"): PUBLISHED,
+        ("StatefulSet", "superlink"): workload,
+    }
+    cluster: Any = SharedNamespace(objects=objects)
+    cluster.skew, cluster.replace = skew, lambda item: written.append(item["metadata"]["name"])
+    monkeypatch.setattr(hub_steps, "apply_objects", apply)
+    return Hub(cluster, Settings(FEDERATION, "shared", "shared-ca", DAY, DAY), lambda **_facts: None), written
+
+
+@each_row(
+    ("step", "state", "writes"),
+    [
+        (machine.ISSUE, ca_state.State(Authority(CA)), GATEWAY_VOLUME),
+        (machine.ISSUE_NEXT, NEXT, GATEWAY_NEXT_SECRET),
+        (machine.BEGIN, ca_state.State(Authority(CA)), "flower-ca"),
+    ],
+)
+def test_nothing_is_signed_by_a_clock_that_is_ahead(monkeypatch: pytest.MonkeyPatch, step: str, state: ca_state.State, writes: str) -> None:
+    """The gateway would serve it at once, and every site would refuse it until it begins."""
+    hub, written = signing_hub(monkeypatch, -3600.0, state)
+    with pytest.raises(ClusterError, match="the clock of the control node is 60 minutes ahead of that of site-a, so nothing is signed: .*NTP"):
+        hub.do(machine.Step(step), NOW)
+    assert written == []
+    hub, written = signing_hub(monkeypatch, -290.0, state)
+    hub.do(machine.Step(step), NOW)
+    assert written == [writes], "certificates are dated back by five minutes"
 
 
 POD = {"metadata": {"creationTimestamp": "2026-11-21T10:00:00Z"}}

@@ -16,7 +16,12 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state, machine, rotation_run
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import (
+    ca_state,
+    machine,
+    rotation_run,
+    targets,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import LedgerError
@@ -33,7 +38,7 @@ OPTIONS = {
 class Hub:
     """A hub that does what it is told."""
 
-    cluster = SimpleNamespace(name="hub")
+    cluster = SimpleNamespace(name="hub", skew=None)
 
     def __init__(self, source: str = "builtin", log: list[str] | None = None) -> None:
         self.settings = SimpleNamespace(handed_in=None, namespace="flower", ca_namespace="flower-ca", federation="demo")
@@ -242,6 +247,17 @@ def test_sites_that_never_accept_do_not_make_it_run_for_ever(monkeypatch: pytest
     monkeypatch.setattr(sites, "prove", lambda _proof, expected, _because, **_more: {name: {**nothing, "site": name} for name in expected})
     with pytest.raises(ClusterError, match="changed by another run"):
         rotation(monkeypatch, hub, RECORDS).run({"ca": "asked"}, sites)
+
+
+@pytest.mark.parametrize("kind", targets.KINDS)
+def test_a_clock_that_is_ahead_stops_it_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Also before sites have keys that their present certificates do not fit."""
+    hub = Hub()
+    hub.cluster = SimpleNamespace(name="hub", skew=-3600.0)
+    run = rotation(monkeypatch, hub, RECORDS)
+    with pytest.raises(ClusterError, match="the clock of the control node is 60 minutes ahead of that of hub"):
+        run.run({kind: "asked"}, Sites("ab", hub.log))
+    assert hub.log == [] and not run.changed
 
 
 def test_the_gateway_gets_a_new_certificate_although_a_site_failed(monkeypatch: pytest.MonkeyPatch) -> None:

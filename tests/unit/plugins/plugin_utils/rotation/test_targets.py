@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine, targets
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.authority import Authority
@@ -21,6 +21,8 @@ CA_, OTHER = certificates.make_ca("ca", 100 * DAY), certificates.make_ca("other"
 TOLD = {"federation": "demo", "namespace": "flower", "server_name": "hub.example", "address": "hub.example:9092"}
 NAMES = gateway_certificates.needed_names(TOLD)
 LEAF = gateway_certificates.issue(CA_, NAMES, 90 * DAY)
+REQUEST = certificates.client_request(keypairs.make_client_key(), "a")
+AHEAD = certificates.sign_client_request(OTHER, REQUEST, "a", "demo", 9 * DAY, NOW + DAY)  # by a clock that was ahead
 SERIAL = certificates.describe(LEAF["tls.crt"])["serial"]
 
 
@@ -51,6 +53,7 @@ def test_nothing_is_due_at_first():
         ({"now": NOW + 91 * DAY, "ca_renew_before": DAY}, "leaf", "it expired on"),
         ({"names": [*NAMES, "late.example"]}, "leaf", "does not cover late.example"),
         ({"leaf": gateway_certificates.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the current CA"),
+        ({"now": NOW - DAY}, "leaf", "it is not valid before"),
         ({"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served="1"))}, "leaf", "does not serve it yet"),
         ({"now": NOW + 51 * DAY, "renew_before": DAY}, "ca", "more than half"),
         ({"now": NOW + 5 * DAY, "ca_renew_before": 99 * DAY}, "ca", "it expires on"),
@@ -61,6 +64,7 @@ def test_nothing_is_due_at_first():
             "client",
             "a: more than half",
         ),
+        ({"records": {"a": {"client": {"certificate": AHEAD}}}}, "client", "a: it is not valid before"),
     ],
 )
 def test_what_is_due_and_why(changes, kind, words):

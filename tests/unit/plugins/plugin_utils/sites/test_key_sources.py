@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from email.utils import formatdate
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,7 +35,7 @@ class Secrets(Cluster):
     """A cluster with the Secret of one pool, which may have been replaced since it was read."""
 
     def __init__(self, federation: str = "demo", manager: str = "federated.flower", *, replaced: bool = False) -> None:
-        self.name = "site-a"
+        self.name, self._clock = "site-a", None
         secret = keys.build(federation, "lab", "supernode-cpu-keys", {"0": "a", "1": "b"}, pool=keys.Pool("cpu", ["0", "1"], 0))
         secret["metadata"] |= {"uid": "1", "resourceVersion": "7", "managedFields": [{"manager": manager, "operation": "Apply"}]}
         self.secret, self.replaced = secret, replaced
@@ -93,7 +95,7 @@ class Listed(Cluster):
     """A cluster with some Secrets, in which nothing may be written."""
 
     def __init__(self, *secrets: dict[str, Any]) -> None:
-        self.name = "site-a"
+        self.name, self._clock = "site-a", None
         self.secrets = secrets
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
@@ -125,6 +127,32 @@ def test_keys_of_another_federation_are_no_keys_of_a_pool_that_is_gone(
     assert keys_secret("cpu") in written, "it is refused when it is written: another federation has an object of this name"
 
 
+@pytest.mark.parametrize("ahead", [0, 3600])
+def test_no_certificate_is_signed_that_the_site_takes_for_one_of_the_future(
+    monkeypatch: pytest.MonkeyPatch, parsed_site: Callable[..., SiteSpec], ahead: int
+) -> None:
+    """It is not replaced later: the sidecar would serve it, and SuperNodes would refuse it until it begins."""
+    written: list[str] = []
+
+    def apply(_cluster: Any, objects: list[dict[str, Any]], **_more: Any) -> Any:
+        written.extend(one["metadata"]["name"] for one in objects if one["kind"] == "Secret")
+        return SimpleNamespace(changed=True, diff=[], objects=[])
+
+    monkeypatch.setattr(key_sources, "apply_objects", apply)
+    cluster, now = Listed(), time.time()
+    cluster._note_clock(now, formatdate(now - ahead, usegmt=True))
+    spec = parsed_site(federation="demo", namespace="lab")
+    site = SimpleNamespace(name="site-a", namespace="lab", federation="demo", spec=spec, given={}, claim=False, identity="")
+    source = AtController(SimpleNamespace(check=False), site, cluster)
+    if not ahead:
+        source.make(keys.Wanted([keys.Pool("cpu", ["0"], 0)]))
+        assert keys.LOCAL_TLS in written
+        return
+    with pytest.raises(ClusterError, match="the clock of the control node is 60 minutes ahead of that of site-a, so nothing is signed"):
+        source.make(keys.Wanted([keys.Pool("cpu", ["0"], 0)]))
+    assert written == []
+
+
 @each_row("entry", ["supernode-cpu-keys", "supernode-local-tls"])
 def test_a_secret_with_a_key_or_certificate_of_an_unknown_kind_is_reported(entry: str, parsed_site: Callable[..., SiteSpec]) -> None:
     data = {"0": strange_crypto.supernode_key()} if "cpu" in entry else {"tls.crt": strange_crypto.certificate()}
@@ -139,7 +167,7 @@ class Elsewhere(Cluster):
     """A cluster where another hub has deployed a site of the same name."""
 
     def __init__(self) -> None:
-        self.name = "site-a"
+        self.name, self._clock = "site-a", None
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
         notes = owners.deployment_notes("demo", "site-a", "prod")

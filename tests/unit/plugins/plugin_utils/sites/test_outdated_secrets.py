@@ -28,6 +28,7 @@ class Cluster:
     """A cluster with the Secrets of a site and one pod."""
 
     name = "site-a"
+    skew = 0.5
 
     def __init__(self) -> None:
         self.secrets: dict[str, Any] = {}

@@ -110,6 +110,15 @@ def test_a_thread_renews_it_while_a_task_works(hub: LeaseHub, monkeypatch: pytes
     assert not [one for one in threading.enumerate() if "(_keep)" in one.name]
 
 
+@pytest.mark.parametrize(("given", "used"), [(1.0, 5.0), (8.0, 8.0), (30.0, 9.0), (600.0, 9.0)])
+def test_a_slow_hub_has_the_time_of_its_connection_as_far_as_the_lease_allows(hub: LeaseHub, given: float, used: float) -> None:
+    """A renewal reads and writes. One that fails leaves time for the next one, after the pause between two and before the lease ends."""
+    hub.timeout = given
+    with lease(hub).kept():
+        assert hub.timeout == hub.retry_seconds == used
+    assert hub_lease.record.RENEW + 2 * used + hub_lease._AGAIN + 2 * used < hub_lease.record.SECONDS
+
+
 def test_a_fork_that_hangs_after_its_playbook_was_killed_loses_it(hub: LeaseHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_lease.record, "RENEW", 0.01)
     monkeypatch.setattr(hub_lease, "_ABANDONED", 0.05)
