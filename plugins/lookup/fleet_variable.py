@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read a variable of the whole fleet. The work is done by plugin_utils/checks/inventory.py."""
+"""Read a variable of the whole fleet. The work is done by plugin_utils/checks/play_fleet.py."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from typing import Any
 
 from ansible.plugins.lookup import LookupBase
 
-from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.play_fleet import Fleet
 
 
 class LookupModule(LookupBase):
@@ -50,5 +50,5 @@ class LookupModule(LookupBase):
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[Any]:
         """The value of each variable."""
         self.set_options(var_options=variables, direct=kwargs)
-        fleet = inventory.Fleet(variables or {}, self._templar.template)
+        fleet = Fleet(variables or {}, self._templar.template)
         return [fleet.variable(str(name), self.get_option("default")) for name in terms]

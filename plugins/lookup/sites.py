@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Select sites of the inventory by their variables. The work is done by plugin_utils/sites/registry.py and plugin_utils/checks/inventory.py."""
+"""Select sites of the inventory by their variables. The work is done by plugin_utils/sites/registry.py and plugin_utils/checks/play_fleet.py."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from typing import Any
 
 from ansible.plugins.lookup import LookupBase
 
-from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.play_fleet import Fleet
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import sites_with
 
 
@@ -63,7 +63,7 @@ class LookupModule(LookupBase):
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Names of the sites."""
         self.set_options(var_options=variables, direct=kwargs)
-        fleet = inventory.Fleet(variables or {}, self._templar.template)
+        fleet = Fleet(variables or {}, self._templar.template)
         found = sites_with(fleet.hostvars, fleet.sites, **{name: self.get_option(name) for name in ("delivery", "connectivity", "clientapp")})
         enabled = self.get_option("enabled")
         return [site for site in found if not enabled or fleet.is_enabled(enabled, site)]

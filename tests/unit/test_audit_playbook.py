@@ -33,7 +33,7 @@ class Audit:
 
     def __init__(self, folder: Path) -> None:
         self.hub, self.file, self.playbook = folder / "hub.jsonl", folder / "export.jsonl", folder / "audit.yml"
-        (play,) = yaml_file("playbooks", "audit.yml")
+        play = yaml_file("playbooks", "audit.yml")[-1]
         play["tasks"][0]["federated.flower.audit_info"]["file"] = str(self.hub)
         self.playbook.write_text(yaml.safe_dump([play]), encoding="utf-8")
 

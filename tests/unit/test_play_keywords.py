@@ -16,10 +16,8 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.checks.inventory import (
-    Fleet,
-    group_faults,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.inventory import group_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.play_fleet import Fleet, fleet_faults
 from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.rows import each_row
@@ -127,7 +125,7 @@ def evaluated(play: dict[str, Any], keyword: str, **given: Any) -> Any:
 
 @pytest.mark.parametrize("playbook", ["parts/check_inventory.yml", "parts/standby_check.yml"])
 def test_an_inventory_is_refused_with_a_limit_as_well(playbook: str) -> None:
-    (play,) = yaml_file("playbooks", playbook)
+    play = yaml_file("playbooks", playbook)[-1]
     (faults,) = play["vars"]
     assert evaluated(play, "hosts", **{faults: []}) == [] == evaluated(play, "hosts", **{faults: []}, ansible_limit="hub")
     assert evaluated(play, "hosts", **{faults: ["x"]}) == ["localhost"]
@@ -142,8 +140,109 @@ def test_with_a_limit_only_the_sites_may_be_missing() -> None:
     assert len(group_faults({"flower_hub": ["hub"]})) == len(group_faults({}, limited=True)) == len(group_faults({"flower_hub": ["a", "b"]}, limited=True)) == 1
 
 
+def test_the_variables_of_hosts_are_known_before_the_check() -> None:
+    """Keywords see C(hostvars) once a play has had a host. One of the limit is enough, and without tasks it starts no process."""
+    first, _check = yaml_file("playbooks", "parts/check_inventory.yml")
+    assert "tasks" not in first and "roles" not in first
+    play = {"vars": {}, "hosts": first["hosts"]}
+    assert evaluated(play, "hosts", ansible_play_hosts_all=["site-a", "site-b"]) == ["site-a"]
+    assert evaluated(play, "hosts", ansible_play_hosts_all=["site-a"], hostvars={}) == []
+
+
+#: Playbooks that work at the hub alone, or at sites alone: Ansible would end them with success where a limit leaves no host of them.
+WORKS_AT = {
+    "hub": {
+        "acm_policy.yml", "audit.yml", "backup.yml", "connect.yml", "drill.yml", "leaving_statement.yml", "outputs.yml", "restore.yml", "run.yml", "runs.yml",
+        "schedule.yml", "site_access.yml", "skupper_revoke.yml",
+    },
+    "sites": {"clientapp.yml", "join.yml", "takeover.yml"},
+}  # fmt: skip
+#: They need no fleet: files or single clusters. Or they are imported by people between their own plays.
+UNCHECKED = {
+    "awx.yml", "convert.yml", "node_facts.yml", "openshift_login.yml", "openshift_logout.yml", "openshift_projects.yml", "rbac.yml", "return_lease.yml",
+    "take_lease.yml",
+}  # fmt: skip
+
+
+def test_playbooks_check_the_inventory_first() -> None:
+    found: dict[str, set[str]] = {}
+    for name in read.PLAYBOOKS:
+        if not name.startswith("parts/"):
+            # render.yml first looks whether --check is given; failback.yml is a failover.
+            checks = [play for play in read.playbook(name)[:2] if play.get("import_playbook") in ("parts/check_inventory.yml", "failover.yml")]
+            found.setdefault(checks[0].get("vars", {}).get("__check_needs", "inventory") if checks else "", set()).add(name)
+    assert found.pop("") == UNCHECKED
+    assert {needs: found[needs] for needs in WORKS_AT} == WORKS_AT and set(found) - set(WORKS_AT) == {"inventory", "joining"}
+
+
+def test_a_playbook_that_works_at_hosts_of_one_group_says_so() -> None:
+    groups = {"{{ flower_hub_group | default('flower_hub') }}": "hub", "{{ flower_sites_group | default('flower_sites') }}": "sites"}
+    for name in read.PLAYBOOKS:
+        working = {str(play["hosts"]) for play in read.playbook(name) if "hosts" in play}
+        if not name.startswith("parts/") and len(working) == 1 and (needs := groups.get(working.pop())) and name not in UNCHECKED:
+            assert name in WORKS_AT[needs], name
+
+
+HUB = {"flower_hub": ["hub"]}
+ALL = {**HUB, "flower_sites": SITES}
+
+
+@each_row(
+    ("needs", "groups", "limit", "words"),
+    [
+        ("hub", ALL, None, ""),
+        ("hub", ALL, ["hub"], ""),
+        ("hub", HUB, None, ""),  # the inventory of a data scientist
+        ("hub", ALL, ["site-a"], "--limit leaves out the hub hub, at which this playbook works: remove --limit, or add hub to it"),
+        ("hub", {}, None, "flower_hub has no host"),
+        ("hub", {"flower_hub": ["a", "b"]}, None, "flower_hub has 2 hosts"),
+        ("sites", ALL, ["site-b"], ""),
+        ("sites", ALL, ["hub"], "--limit leaves out all sites, at which this playbook works: remove --limit, or add a site to it"),
+        ("sites", HUB, None, "flower_sites has no host"),
+        ("inventory", ALL, ["site-a"], ""),
+        ("inventory", HUB, None, "flower_sites has no host"),
+        ("joining", ALL, None, ""),
+    ],
+)
+def test_a_playbook_has_the_hosts_at_which_it_works(needs: str, groups: dict[str, list[str]], limit: list[str] | None, words: str) -> None:
+    limited = {} if limit is None else {"ansible_limit": "x"}
+    hosts = [host for group in groups.values() for host in group] if limit is None else limit
+    found = fleet_faults(Fleet({"groups": groups, "hostvars": HOSTVARS, "ansible_play_hosts_all": hosts, **limited}, lambda value: value), needs)
+    assert [words in one for one in found] == [True] * bool(words), found
+
+
+MISSPELT = {"flower_run_region": ["eu"], "awx_job_id": 7, "tower_user_name": "x", "ansible_limit_of_mine": 1, "my_pool": 2}
+
+
+@each_row("needs", ["inventory", "joining", "hub", "sites"])
+@each_row(
+    ("own", "refused"),
+    [({}, True), ({"flower_own_variables": "flower_mine, flower_run_region"}, False), ({"flower_own_variables": ["flower_run_region"]}, False)],
+)
+def test_a_misspelt_variable_of_the_hub_or_of_the_command_line_is_refused(needs: str, own: dict[str, Any], refused: bool) -> None:
+    found = fleet_faults(fleet({"hub": {**MISSPELT, **own}}), needs)
+    assert [one.split(" this collection")[0] for one in found] == ["hub: flower_run_region:"] * refused
+    assert all("The most similar one is flower_run_regions." in one for one in found)
+
+
+def test_names_of_variables_are_not_read_where_there_is_no_hub_or_no_host_yet() -> None:
+    other = {host: {"supernode_superlink": {"address": "x:1"}, "flower_rotat": "ca"} for host in SITES}
+    alone = Fleet({"groups": {"flower_sites": SITES}, "hostvars": other}, lambda value: value)
+    assert fleet_faults(alone, "joining") == [] and "this playbook needs a hub" in fleet_faults(alone, "hub")[0]
+    assert fleet_faults(Fleet({"groups": ALL}, lambda value: value), "hub") == []  # where playbooks are only listed
+
+
+def test_with_a_hub_the_variables_of_sites_are_not_read() -> None:
+    class Asked(dict[str, Any]):
+        def get(self, name: str, default: Any = None) -> Any:
+            assert name == "hub", "with 1000 sites this takes 2 seconds"
+            return super().get(name, default)
+
+    assert fleet_faults(Fleet({"groups": ALL, "hostvars": Asked(HOSTVARS)}, lambda value: value)) == []
+
+
 def test_names_of_groups_that_only_tasks_see_are_refused() -> None:
-    (play,) = yaml_file("playbooks", "parts/check_inventory.yml")
+    play = yaml_file("playbooks", "parts/check_inventory.yml")[-1]
     message = play["tasks"][0]["ansible.builtin.fail"]["msg"]
     found = Templar(loader=DataLoader(), variables={"__check_faults": []}).template(trusted(message))
     assert "flower_hub_group and flower_sites_group are set in the inventory" in found and "set them with -e" in found

@@ -29,7 +29,7 @@ def test_the_home_folder_is_expanded_before_a_path_is_made_absolute() -> None:
 
 def option(playbook: str, module: str, name: str, **given: Any) -> Any:
     """The value of an option of a task, as Ansible evaluates it with the variables of its play."""
-    (play,) = yaml.safe_load((ROOT / "playbooks" / playbook).read_text(encoding="utf-8"))
+    play = yaml.safe_load((ROOT / "playbooks" / playbook).read_text(encoding="utf-8"))[-1]
     tasks = [task for block in play["tasks"] for task in block.get("block", [block])]
     task = [task for task in tasks if module in task][-1]  # before it, one may look only
     variables = trusted({**play.get("vars", {}), "ansible_check_mode": False, "omit": "<omit>"}) | given
@@ -96,6 +96,6 @@ def test_an_empty_variable_is_none(value: Any) -> None:
     ],
 )
 def test_an_empty_variable_is_no_rule_and_no_folder(given: dict[str, Any], words: str) -> None:
-    (play,) = yaml.safe_load((ROOT / "playbooks/outputs.yml").read_text(encoding="utf-8"))
+    play = yaml.safe_load((ROOT / "playbooks/outputs.yml").read_text(encoding="utf-8"))[-1]
     found = Templar(loader=DataLoader(), variables=trusted({**play["vars"], "omit": "<omit>"}) | given).template(trusted("{{ __outputs_fault }}"))
     assert (words in found) if words else found == ""

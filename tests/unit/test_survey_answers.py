@@ -93,7 +93,7 @@ def test_numbers_and_switches_keep_what_is_given(expression: str, values: dict[A
 
 
 def test_an_empty_anchor_is_none() -> None:
-    (play,) = yaml_file("playbooks", "audit.yml")
+    play = yaml_file("playbooks", "audit.yml")[-1]
     anchors = play["tasks"][0]["federated.flower.audit_info"]["anchors"]
     for value, made in (("", []), (["", "abc"], ["abc"]), ("abc", ["abc"])):
         found = Templar(loader=DataLoader(), variables={"flower_audit_anchor": value, "__audit_before": []}).template(trusted(anchors))

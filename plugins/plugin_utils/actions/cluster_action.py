@@ -20,7 +20,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
+from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -68,6 +69,11 @@ _PLACE = {"namespace": inventory.NAMESPACE, "hub_namespace": inventory.NAMESPACE
 def first_line(error: AnsibleError) -> str:
     """The message of an error of Ansible, without the excerpt of a file that some releases append."""
     return str(error).strip().partition("\n")[0]
+
+
+def option_faults(outcome: ValidationResult) -> list[str]:
+    """Messages of Ansible's validator. That on unknown options begins with their names; what is wrong with them, modules of Ansible put before it."""
+    return [f"unsupported option: {error.msg}" if isinstance(error, UnsupportedError) else str(error.msg) for error in outcome.errors]
 
 
 def _shown(result: dict[str, Any]) -> dict[str, Any]:
@@ -415,6 +421,6 @@ class ClusterAction(ActionBase):
             if isinstance(value, str) and spec.get(name, {}).get("type") == "dict" and value.strip() and not value.lstrip().startswith("{"):
                 raise ClusterError(f"""{prefix}{name} is a text and not a mapping. Give it in JSON, such as -e '{{"flower_run_config": {{"rounds": 5}}}}'.""")
         outcome = ArgumentSpecValidator(spec, **extra).validate(values)
-        if outcome.error_messages:
-            raise ClusterError(prefix + outcome.errors.msg)
+        if found := option_faults(outcome):
+            raise ClusterError(prefix + found[0])
         return outcome.validated_parameters

@@ -26,7 +26,7 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
         is_site: whether it is a site; C(--limit) may leave out the sites on purpose.
         has_hub: whether the inventory must have a hub.
     """
-    found = variables.faults(host, names, own if isinstance(own, list) else [])
+    found = variables.faults(host, names, own)
     hub_group = str(action.variable("flower_hub_group", "flower_hub"))
     sites_group = str(action.variable("flower_sites_group", "flower_sites"))
     groups = action.task_vars.get("groups") or {}

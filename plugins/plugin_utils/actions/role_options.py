@@ -17,7 +17,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ..base.errors import ClusterError
 from ..checks import inventory
 from ..checks.value_checks import Shape, shown
-from .cluster_action import ClusterAction, first_line
+from .cluster_action import ClusterAction, first_line, option_faults
 from .role_variables import Defaults, HostVariables
 
 #: Roles that run for the hosts of other roles as well: their variables are checked with the first task of a host.
@@ -89,7 +89,7 @@ def variable_faults(read: Callable[[str], Any], names: Container[str], roles: It
     new = {key: name for name, value in given.items() if (key := (name, repr(value))) not in good}
     given = {name: given[name] for name in new.values()}
     options = {name: options[name] for name in given}
-    wrong = list(_option_faults({"type": "dict", "options": options}, given, "")) or ArgumentSpecValidator(options).validate(given).error_messages
+    wrong = list(_option_faults({"type": "dict", "options": options}, given, "")) or option_faults(ArgumentSpecValidator(options).validate(given))
     if not wrong:
         good.update(new)
     return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found + wrong]
@@ -145,8 +145,8 @@ def role_settings(action: ClusterAction, role: str, names: Collection[str]) -> d
     values, options = role_values(action, role), role_options(role)
     full = [name for name in (f"{role}_{short}" for short in names) if name in options]
     outcome = ArgumentSpecValidator({name: options[name] for name in full}).validate({name: _value(values, name) for name in full})
-    if outcome.error_messages:
-        raise ClusterError(f"{outcome.errors.msg}.")
+    if found := option_faults(outcome):
+        raise ClusterError(f"{found[0]}.")
     return {name.removeprefix(f"{role}_"): value for name, value in outcome.validated_parameters.items()}
 
 

@@ -2,21 +2,17 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an inventory must have before any connection to a cluster, and what plays read from it before they have a host. Pure."""
+"""What an inventory must have before any connection to a cluster. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-from .host_variables import variables_of
 
 _SHOWN = 5
 _INTERVAL = r"(?!0+(\.0*)?$)[0-9]{1,4}(\.[0-9]+)?"
 OTHER = "supernode_superlink"
-#: Variables of site.yml for what needs a hub.
-_OF_HUB = ("flower_forget_sites", "flower_forget_clusters", "flower_plan", "flower_plan_hash", "flower_join_verify")
 HUB, SITES, STANDBY = "flower_hub", "flower_sites", "flower_standby"
 NAMESPACE, FEDERATION = "namespace", "federation"
 DEFAULT = "flower"  # where no variable is set
@@ -28,34 +24,6 @@ VARIABLES = {
 }
 # Part -> the hosts for which the shared variable is set.
 _HOSTS = {NAMESPACE: "this host or its group", FEDERATION: "the hub and all sites"}
-_EMPTY = ("", None)
-_TRUE = ("1", "on", "t", "true", "y", "yes")
-
-
-def other_superlink_faults(fleet: Fleet, joining: bool) -> list[str] | None:
-    """Sentences on an inventory whose sites join a SuperLink that is not in it (C(supernode_superlink)); None where no site does.
-
-    Args:
-        joining: whether the playbook works without a hub.
-    """
-    others = [site for site in fleet.sites if fleet.of(OTHER, site)]
-    if not others:
-        return None
-    shown = ", ".join(others[:_SHOWN])
-    if fleet.groups.get(fleet.hub_group):
-        return None  # the check of each such site refuses it
-    if own := [site for site in fleet.sites if site not in others]:
-        return [f"{OTHER} is set for {shown}, but not for {', '.join(own[:_SHOWN])}: without a hub in the group {fleet.hub_group}, set it for all sites"]
-    if not joining:
-        return [
-            f"the sites join a SuperLink that is not in the inventory ({OTHER}), and this playbook needs a hub. Without one there are "
-            "federated.flower.site, rotate_certs, status and teardown"
-        ]
-    return [
-        f"{name} is set, and needs a hub, which the inventory does not have: remove it"
-        for name in _OF_HUB
-        if str(fleet.variable(name)).strip().lower() not in ("", "false", "no") or any(fleet.is_enabled(name, site) for site in others)
-    ]
 
 
 def mixed_faults(groups: Mapping[str, Sequence[str]], hub_group: str, host: str) -> list[str]:
@@ -154,41 +122,3 @@ def place_faults(host: str, values: Mapping[str, Any]) -> list[str]:
         for given, known in [(values.get(own), values.get(shared) or DEFAULT)]
         if given is not None and str(given) != str(known)
     ]
-
-
-class Fleet:
-    """The hosts of the fleet and their variables, for plays that have no host yet: they see variables of the inventory only in C(hostvars).
-
-    Args:
-        variables: what the play or the task sees; without C(hostvars) where playbooks are only listed.
-        template: returns a value with its templates resolved.
-    """
-
-    def __init__(self, variables: Mapping[str, Any], template: Callable[[Any], Any]) -> None:
-        self._variables, self._template = variables, template
-        self.hostvars: Mapping[str, Mapping[str, Any]] = variables.get("hostvars") or {}
-        self.groups: Mapping[str, Sequence[str]] = variables.get("groups") or {}
-        self.limited = "ansible_limit" in variables
-        self.hub_group, self.sites_group = str(self.given("flower_hub_group", HUB)), str(self.given("flower_sites_group", SITES))
-        self.sites = [str(site) for site in self.groups.get(self.sites_group) or []]
-        self._first = [str(host) for host in [*(self.groups.get(self.hub_group) or []), *self.sites[:1]]]
-
-    def given(self, name: str, default: Any = "") -> Any:
-        """The value that the play or the task sees, such as that of the command line."""
-        return self._template(self._variables[name]) if name in self._variables else default
-
-    def variable(self, name: str, default: Any = "") -> Any:
-        """The first value that is not empty: of the command line or the task, of the hub, of the first site. Questions of a controller give empty ones."""
-        return next((value for value in (self.given(name), *self._of(name, *self._first)) if value not in _EMPTY), default)
-
-    def of(self, name: str, host: str) -> Any:
-        """The value for a host, as the command line or the inventory gives it."""
-        return self.given(name) or next(self._of(name, host))
-
-    def is_enabled(self, name: str, site: str) -> bool:
-        """Whether a variable is true for a site. What a site does not say itself, the hub says."""
-        value = next((value for value in self._of(name, site, *self._first[:1]) if value not in _EMPTY), False)
-        return str(value).strip().lower() in _TRUE
-
-    def _of(self, name: str, *hosts: str) -> Iterator[Any]:
-        return (variables_of(self.hostvars, host).get(name) for host in hosts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +70,18 @@ def known() -> frozenset[str]:
     return frozenset(found - {HUB, SITES, STANDBY})
 
 
-def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[str]:
+def faults(host: str, names: Iterable[str], own: Any = ()) -> list[str]:
     """A sentence for each variable of a host that has one of the prefixes and is not known.
 
     Args:
         names: names of the host's variables.
-        own: those that the user declared with C(flower_own_variables).
+        own: the value of C(flower_own_variables), in which the user declared some: a list, or a text with commas, as the command line can give it.
     """
-    there = known()
-    strange = sorted(name for name in names if name.startswith(PREFIXES) and name not in there and name not in own and name not in REMOVED)
+    there, names = known(), list(names)
+    if not isinstance(own, (str, list, tuple, type(None))):
+        return [f"{host}: {OWN} is {own!r}, which is not a list of names"]
+    mine = {str(name).strip() for name in (own.split(",") if isinstance(own, str) else own or ())}
+    strange = sorted(name for name in names if name.startswith(PREFIXES) and name not in there and name not in mine and name not in REMOVED)
     return removed(host, names) + [f"{host}: {name}: this collection has no such variable. {_hint(name, there)}" for name in strange]
 
 

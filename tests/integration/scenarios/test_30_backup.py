@@ -51,7 +51,7 @@ def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[A
     given = json.dumps({"flower_backup_directory": str(home), "flower_backup_recipients": [public]})
     would = fed.play("backup", "--check", "-e", given, "-e", private).messages()
     assert "would write" in would and not list(home.iterdir()), would
-    said = fed.play("backup", "-e", given, "-e", private, "-e", "flower_backup_outputs=true", rc=2).messages("hub", failed=True)
+    said = fed.play("backup", "-e", given, "-e", private, "-e", "flower_backup_outputs=true", rc=2).messages(failed=True)
     assert "flower_backup_outputs was removed" in said and not list(home.iterdir()), said
     trail = fed.trail()
     run, finish = fed.hold(**{"num-server-rounds": 2})

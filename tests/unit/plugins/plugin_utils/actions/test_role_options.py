@@ -14,6 +14,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.action import ocm_addon, skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import variable_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec, NetworkSiteSpec
@@ -88,3 +89,24 @@ def test_a_variable_that_cannot_be_evaluated_is_named() -> None:
 def test_no_number_of_clusters_is_no_limit(number: Any, limit: int | None) -> None:
     found = task(ocm_addon, "hub", ocm_addon_number_of_clusters=number, ocm_addon_clientapps=False)
     assert AddonSpec.parse(found["spec"]).number_of_clusters == limit
+
+
+@each_row(
+    ("variable", "value", "words"),
+    [
+        ("supernode_pools", [{"name": "a", "replica": 2}], "unsupported option: supernode_pools.replica. Supported parameters include: "),
+        ("supernode_clientapp", "pods", "value of supernode_clientapp must be one of: "),
+    ],
+)
+def test_an_unknown_option_of_a_variable_is_called_that(variable: str, value: Any, words: str) -> None:
+    (found,) = variable_faults({variable: value}.__getitem__, {variable}, ("supernode",))
+    assert found.startswith(words), found
+
+
+def test_an_unknown_option_of_a_task_is_called_that() -> None:
+    action = prepared(skupper, flower_auth={"hots": "https://x"})
+    action._auth_params = {}
+    with pytest.raises(ClusterError, match="^flower_auth: unsupported option: hots. Supported parameters include: "):
+        action.auth_of()
+    with pytest.raises(ClusterError, match="^unsupported option: forced. Supported parameters include: "):
+        task(skupper, args={**SITE, "forced": True})

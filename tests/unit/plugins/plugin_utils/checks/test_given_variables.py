@@ -94,6 +94,24 @@ def test_a_misspelt_variable_is_named_with_the_nearest_one(name, nearest):
     assert variables.faults("site-a", [name], [name]) == []
 
 
+@each_row(
+    ("own", "words"),
+    [
+        (["my_pool", "flower_mine "], []),
+        ("flower_mine", []),
+        ("flower_yours, flower_mine", []),  # as -e gives it
+        ("flower_yours", ["flower_mine: this collection has no such variable"]),
+        ("", ["flower_mine: this collection has no such variable"]),
+        (None, ["flower_mine: this collection has no such variable"]),
+        ({"flower_mine": True}, ["flower_own_variables is {'flower_mine': True}, which is not a list of names"]),
+        (True, ["flower_own_variables is True, which is not a list of names"]),
+    ],
+)
+def test_your_own_variables_are_a_list_or_a_text(own, words):
+    found = variables.faults("site-a", ["flower_mine", variables.OWN], own)
+    assert [one.startswith("site-a: ") and word in one for one, word in zip(found, words, strict=True)] == [True] * len(words)
+
+
 @each_row("name", variables.REMOVED)
 def test_a_variable_of_earlier_releases_is_named_with_the_remedy(name):
     (fault,) = variables.faults("site-a", [name])
