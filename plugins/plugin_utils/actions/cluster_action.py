@@ -72,8 +72,9 @@ def first_line(error: AnsibleError) -> str:
 
 
 def option_faults(outcome: ValidationResult) -> list[str]:
-    """Messages of Ansible's validator. That on unknown options begins with their names; what is wrong with them, modules of Ansible put before it."""
-    return [f"unsupported option: {error.msg}" if isinstance(error, UnsupportedError) else str(error.msg) for error in outcome.errors]
+    """Messages of Ansible's validator. That on unknown options has their names, and not what is wrong with them."""
+    messages = [(str(error.msg), isinstance(error, UnsupportedError)) for error in outcome.errors]
+    return [text.replace(". Supported", " is not supported. Supported", 1) if unknown else text for text, unknown in messages]
 
 
 def _shown(result: dict[str, Any]) -> dict[str, Any]:
