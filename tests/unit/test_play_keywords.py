@@ -221,7 +221,7 @@ MISSPELT = {"flower_run_region": ["eu"], "awx_job_id": 7, "tower_user_name": "x"
 )
 def test_a_misspelt_variable_of_the_hub_or_of_the_command_line_is_refused(needs: str, own: dict[str, Any], refused: bool) -> None:
     found = fleet_faults(fleet({"hub": {**MISSPELT, **own}}), needs)
-    assert [one.split(" this collection")[0] for one in found] == ["hub: flower_run_region:"] * refused
+    assert [one.partition(" this collection")[0] for one in found] == ["hub: flower_run_region:"] * refused
     assert all("The most similar one is flower_run_regions." in one for one in found)
 
 

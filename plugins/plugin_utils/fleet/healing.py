@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..base import formats
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK_POD
 from ..base.values import Object

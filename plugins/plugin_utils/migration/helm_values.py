@@ -96,7 +96,6 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {"group": GROUPS[chart], "variables": draft.variables, "sources": draft.sources, "report": report}
 
 
-
 def _what_it_is(values: Mapping[str, Any], rows: Collection[str]) -> str:
     """What a file without a parameter of the chart may be: a sentence with what to give instead."""
     if {"apiVersion", "kind"} <= values.keys():

@@ -113,7 +113,11 @@ def test_secrets_are_recorded_where_the_rest_cannot_be_applied(applied: Any, mon
 
 def test_the_hub_gets_no_ca_that_its_clock_takes_for_one_of_the_future(monkeypatch: pytest.MonkeyPatch, parsed_hub: Any) -> None:
     """A new CA of the sites' client certificates: the gateway would refuse every site by it."""
-    plan, nothing = SimpleNamespace(members=[], pending=""), lambda *_given: None
+
+    def nothing(*_given: Any) -> None:
+        """Refuses nothing."""
+
+    plan = SimpleNamespace(members=[], pending="")
     hub = SimpleNamespace(name="hub", skew=-3600.0)
     stand_ins: dict[str, Any] = {
         "check": False, "connect": lambda _action: nullcontext(hub), "check_denials": nothing, "address": lambda *_given: "hub.example:9092",
