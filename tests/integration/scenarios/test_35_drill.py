@@ -53,7 +53,7 @@ def test_what_is_refused(fed):
 def test_a_site_is_cut_off_during_the_run_of_the_drill(fed):
     """A run that the drill did not start refuses it. Killed during a drill, the next one undoes it."""
     fed.settle()
-    run, finish = fed.begin(**{"num-server-rounds": 8, "sleep": 6})
+    run, finish = fed.begin(**{"num-server-rounds": 5, "sleep": 6})
     said = fed.play("drill", "-e", "flower_drill=site_cut", *CONFIRM, rc=2).messages("hub", failed=True)
     fed.settled = True
     assert f"run {run} is active" in said and "did not start" in said, said
