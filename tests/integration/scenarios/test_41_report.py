@@ -101,7 +101,7 @@ def test_a_restart_waits_for_runs(fed):
     before = {(context, name): fed.lives(context, name=name) for context, name in places}
     run, release = fed.hold(**{"num-server-rounds": 1})
     shown = fed.play("restart", "--limit", "hub,site-b", "--check").messages()
-    assert "hub: restarted serverapp-0" in shown and "site-b: restarted supernode-gpu-" in shown
+    assert "hub: would restart serverapp-0" in shown and "site-b: would restart supernode-gpu-" in shown
     assert "flower_restart_wait" in fed.play("restart", "--limit", "site-b", "-e", "flower_restart_wait=0", rc=2).messages(failed=True)
     restart = fed.start("restart", "--limit", "hub,site-b")
     fed.wait_for_output(restart, f"waiting for run {run}")
