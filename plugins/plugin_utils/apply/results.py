@@ -190,7 +190,7 @@ def _forbidden(error: Forbidden, text: str) -> tuple[str, str]:
 
 def _invalid(error: ApiError, text: str) -> tuple[str, str]:
     causes = [one for one in error.details.get("causes") or [] if isinstance(one, Mapping)]
-    reported = cleaned("; ".join(_first(dict.fromkeys(_cause(one) for one in causes)))) or text
+    reported = cleaned("; ".join(_fitting(dict.fromkeys(_cause(one) for one in causes)))) or text
     if _IMMUTABLE.search(reported):
         fields = cleaned(", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field")))) or "a field"
         return "immutable", (
@@ -200,7 +200,7 @@ def _invalid(error: ApiError, text: str) -> tuple[str, str]:
     return "invalid", f"invalid: {reported}"
 
 
-def _first(texts: Iterable[str]) -> list[str]:
+def _fitting(texts: Iterable[str]) -> list[str]:
     """Those that fit into a message. None is cut: a part of a secret that it echoes would not be masked."""
     lengths = itertools.accumulate(len(f"{text}; ") for text in texts)
     return [text for text, length in zip(texts, lengths) if length <= 2 * _LONGEST_CAUSE]

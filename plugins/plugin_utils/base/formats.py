@@ -24,6 +24,11 @@ _PLACE = re.compile(r"[_-](FILE|PATH|DIR)$", re.IGNORECASE)
 _URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 
 
+def is_path(text: str) -> bool:
+    """Whether a text may be the path of a file, and not its content in YAML, JSON or PEM, which may be secret."""
+    return "\n" not in text and not text.lstrip().startswith("{")
+
+
 def named_hosts(host: str, message: str) -> str:
     """A message that starts with the name of an inventory host."""
     return message if message.startswith(f"{host}: ") else f"{host}: {message}"

@@ -25,7 +25,7 @@ from typing import Any
 from ..apply.redacted_diff import Mask
 from ..base.errors import ClusterError
 from ..base.foreign_data import cleaned, without_controls
-from ..base.formats import columns, is_secret, readable
+from ..base.formats import columns, is_path, is_secret, readable
 from ..base.object_names import CA_NAMESPACE_ANNOTATION, CLIENTS_CONFIG
 from ..base.plain_data import is_vaulted, map_texts, without_vaulted
 from ..kube.client import Cluster
@@ -197,7 +197,7 @@ def hidden(value: Any, key: str = "") -> Any:
     """Data without values of a vault, and without those that look like secrets by their names: in pairs of name and value, and with C(key)."""
     if is_vaulted(value):
         return "(a value of the vault)"
-    if key.endswith("kubeconfig") and isinstance(value, Mapping):
+    if key.endswith("kubeconfig") and value and not (isinstance(value, str) and is_path(value)):
         return _SECRET  # its content, with keys and tokens
     if isinstance(value, Mapping):
         shown = {name: hidden(one, str(name) if key else "") for name, one in value.items()}

@@ -32,6 +32,7 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
     AUTH_PROXY_HEADERS_SPEC,
 )
 
+from ..base.formats import is_path
 from . import access_fields
 from . import kubeconfig as kubeconfigs
 from .api_errors import AuthError, one_line
@@ -274,7 +275,7 @@ def _must_be_readable(path: str, what: str) -> None:
         with open(path, "rb"):
             pass
     except OSError as error:
-        if "\n" in path:  # without the text: it may be a key
+        if not is_path(path):  # without the text: it may be a key
             raise AuthError(f"{what} is a text of several lines: set the path of a file that contains it.") from None
         raise AuthError(
             f"{what} cannot be read: {os.path.abspath(path)}: {error.strerror}. A relative path begins at the current folder of Ansible; "

@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from ..base.foreign_data import cleaned
+from ..base.formats import is_path
 from . import access_fields, exec_plugin
 from .api_errors import AuthError, one_line
 
@@ -67,7 +68,7 @@ def load(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) -> tuple[str
     config: Any
     if isinstance(kubeconfig, Mapping):
         config = dict(kubeconfig)
-    elif not isinstance(kubeconfig, str) or "\n" in kubeconfig or kubeconfig.lstrip().startswith("{"):
+    elif not isinstance(kubeconfig, str) or not is_path(kubeconfig):
         raise AuthError(
             "the option kubeconfig (flower_kubeconfig) is neither a path nor the content of a kubeconfig as a mapping. Of a text with the content, make "
             "one: {{ lookup('ansible.builtin.file', 'PATH') | from_yaml }}."

@@ -47,6 +47,7 @@ def test_the_content_of_a_kubeconfig_is_secret_and_its_path_is_not() -> None:
     content = {"users": [{"name": "admin", "user": {"client-key-data": "LS0tLS1CRUdJTg=="}}]}
     assert hidden(content, "flower_kubeconfig") == hidden(content, "superlink_kubeconfig") == "(secret)"
     assert hidden({"kubeconfig": content, "context": "a"}, "flower_auth") == {"kubeconfig": "(secret)", "context": "a"}
+    assert hidden("users: [{name: a,\n user: {token: b}}]", "flower_kubeconfig") == hidden('{"users": []}', "flower_kubeconfig") == "(secret)"
     assert hidden("~/.kube/config", "flower_kubeconfig") == "~/.kube/config"
     assert "LS0" not in str(hidden({"site": {"user": {"client-key-data": "LS0tLS1CRUdJTg=="}}}, "flower_access"))
 

@@ -233,7 +233,7 @@ def test_a_login_that_is_written_back_is_renewed_once(monkeypatch: pytest.Monkey
     def refresh(_loader: Any, provider: Any) -> None:
         config = provider["config"].value
         sent.append(config["refresh-token"])
-        time.sleep(0.2)
+        time.sleep(0.2)  # the time in which the other one would send it again
         config.update({"id-token": f"a.{payload}.c", "refresh-token": "next"})
 
     payload = base64.urlsafe_b64encode(b'{"exp":4000000000}').decode().rstrip("=")

@@ -105,16 +105,22 @@ class Listed(Cluster):
         return self.secrets if kind == "Secret" else []
 
 
-def test_keys_of_another_federation_are_no_keys_of_a_pool_that_is_gone(
-    monkeypatch: pytest.MonkeyPatch, parsed_site: Callable[..., SiteSpec]
-) -> None:
-    written: list[str] = []
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the Secrets that are applied."""
+    found: list[str] = []
 
     def apply(_cluster: Any, objects: list[dict[str, Any]], **_more: Any) -> Any:
-        written.extend(one["metadata"]["name"] for one in objects if one["kind"] == "Secret")
+        found.extend(one["metadata"]["name"] for one in objects if one["kind"] == "Secret")
         return SimpleNamespace(changed=True, diff=[], objects=[])
 
     monkeypatch.setattr(key_sources, "apply_objects", apply)
+    return found
+
+
+def test_keys_of_another_federation_are_no_keys_of_a_pool_that_is_gone(
+    written: list[str], parsed_site: Callable[..., SiteSpec]
+) -> None:
     pool = keys.Pool("cpu", ["0"], 0)
     strange = [
         keys.build("other", "lab", keys_secret(name), {"0": keypairs.make_supernode_key()}, pool=keys.Pool(name, ["0"], 0)) for name in ("cpu", "old")
@@ -129,16 +135,9 @@ def test_keys_of_another_federation_are_no_keys_of_a_pool_that_is_gone(
 
 @pytest.mark.parametrize("ahead", [0, 3600])
 def test_no_certificate_is_signed_that_the_site_takes_for_one_of_the_future(
-    monkeypatch: pytest.MonkeyPatch, parsed_site: Callable[..., SiteSpec], ahead: int
+    written: list[str], parsed_site: Callable[..., SiteSpec], ahead: int
 ) -> None:
     """It is not replaced later: the sidecar would serve it, and SuperNodes would refuse it until it begins."""
-    written: list[str] = []
-
-    def apply(_cluster: Any, objects: list[dict[str, Any]], **_more: Any) -> Any:
-        written.extend(one["metadata"]["name"] for one in objects if one["kind"] == "Secret")
-        return SimpleNamespace(changed=True, diff=[], objects=[])
-
-    monkeypatch.setattr(key_sources, "apply_objects", apply)
     cluster, now = Listed(), time.time()
     cluster._note_clock(now, formatdate(now - ahead, usegmt=True))
     spec = parsed_site(federation="demo", namespace="lab")
